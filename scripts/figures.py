@@ -30,6 +30,8 @@ PARTS = {
     "coverage": Part("docs/hardening.md", "python -m scripts.measure_coverage"),
     "mutation": Part("docs/hardening.md", "python -m scripts.robustness.mutate_code --write"),
     "sanitizers": Part("docs/sanitizers.md", "python -m scripts.robustness.mutate_models --write"),
+    "court": Part("docs/verdicts.md", "python -m scripts.robustness.verdicts made --write"),
+    "compilations": Part("docs/verdicts.md", "python -m scripts.robustness.verdicts compiled FOLDER --write"),
     "timing": Part("docs/profile.md", "python -m scripts.compare_timing FOLDER --write"),
     **{chip: Part("docs/fidelity.md", _SIMULATOR) for chip in _FUZZED},
 }

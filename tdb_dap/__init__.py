@@ -28,7 +28,7 @@ def open(
     progress: Callable[[str], None] | None = None,
     cmodel_path: str | PathLike[str] | None = None,
     net: str | None = None,
-    stage: int = 0,
+    stage: int | None = None,
     backend_token: str | None = None,
     recording: str | PathLike[str] | None = None,
 ) -> InteractiveDebugger:
@@ -41,7 +41,8 @@ def open(
     vendor's simulator), ``lockstep`` (both, compared), ``remote:HOST:PORT`` (what ``tdb-dap backends serve`` offers
     there; ``backend_token``: the token that it was started with) or what an installed package brings;
     ``cmodel_path``: the directory of the vendor's libraries, default: where ``tdb-dap backends`` finds them;
-    ``net``, ``stage``: which net (default: the first) and which of its stages of a file that holds several;
+    ``net``, ``stage``: which net (default: the first) and which of its stages (default: the one that takes the
+    inputs) of a file that holds several;
     ``recording``: of a run of the model, for its dynamic subnets, or ``remote:HOST:PORT`` of a machine that makes
     one.
     Observers that installed packages bring take part (``tdb_dap.system.plugins``). Raises BadInput with one line

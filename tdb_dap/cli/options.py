@@ -99,7 +99,10 @@ def model_arguments(parser: argparse.ArgumentParser) -> None:
     context_argument(parser)
     parser.add_argument("--net", metavar="NAME", help="which net of a file with several (default: the first)")
     parser.add_argument(
-        "--stage", metavar="N", type=int, default=0, help="which stage of a net compiled for several input shapes"
+        "--stage",
+        metavar="N",
+        type=int,
+        help="which stage of a net compiled for several input shapes (default: the one that takes the inputs)",
     )
 
 

@@ -157,7 +157,7 @@ class Console:
         """The first numbers of a tensor, from the last two axes that have more than one."""
         shape = _SHAPE.match(answer["result"])
         reference = answer.get("variablesReference", 0)
-        if not reference or shape is None or "\n" in answer["result"]:
+        if not answer.get("indexedVariables") or shape is None or "\n" in answer["result"]:
             return
         sizes = [int(size) for size in shape[1].split(",")]
         if len(sizes) < 2 or 0 in sizes:

@@ -12,24 +12,25 @@ from typing import TYPE_CHECKING
 from tdb_dap.backends.choice import make_backend, remote_address
 from tdb_dap.backends.discovery import cache_directory
 from tdb_dap.backends.runtime import VendorRuntime
-from tdb_dap.engine.bmodel import Bmodel
+from tdb_dap.engine.bmodel import Bmodel, input_shapes, stages_text
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.files.atomic_files import whole_file
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.files.net_folders import name_of_folder, sources_beside
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.machine.input_data import load_inputs
+from tdb_dap.engine.hardware.strides import is_same_order
+from tdb_dap.engine.machine.input_data import InputData, load_inputs
 from tdb_dap.engine.machine.machine import Machine
-from tdb_dap.engine.machine.npz import open_npz
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.reference.expected_files import open_expected
 from tdb_dap.engine.reference.reference import Reference, Tolerance, Tolerances
 from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.errors import BadInput
 from tdb_dap.system.remarks import picked_up, remark, sources_missing
 from tdb_dap.targets.chips.registry import chip_of_library, target_for
-from tdb_dap.tools.golden import onnx_model
+from tdb_dap.tools.golden.files import onnx_model
 from tdb_dap.tools.golden.reference import SUFFIX, computed, numbers
 
 if TYPE_CHECKING:
@@ -43,11 +44,17 @@ Progress = Callable[[str], None]
 
 
 def open_program(
-    context: File, net: str | None = None, stage: int = 0, fast: bool = False, as_compiled: bool = False
+    context: File,
+    net: str | None = None,
+    stage: int | None = None,
+    fast: bool = False,
+    inputs: File | None = None,
+    as_compiled: bool = False,
 ) -> Program:
     """Read and decode one net of a compiled model; BadInput says what is wrong with it.
 
-    ``fast``: ``Chip.inexact``; ``as_compiled``: see ``CompiledProgram``.
+    ``stage``: None is the first one, or that which takes ``inputs`` (those of the context by default). ``fast``:
+    ``Chip.inexact``; ``as_compiled``: see ``CompiledProgram``.
     """
     if Path(context).suffix == RECORDING:
         from tdb_dap.engine.program.recorded_program import RecordedProgram
@@ -59,7 +66,35 @@ def open_program(
     make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
     found = Context.find(Path(context))
     bmodel = Bmodel(found.bmodel)
+    if stage is None:
+        stage = _stage_taking(bmodel, net, Path(inputs) if inputs is not None else found.inputs)
     return CompiledProgram(_with_sources(found, bmodel, net, stage), make, net, stage, bmodel, as_compiled)
+
+
+def _stage_taking(bmodel: Bmodel, net: str | None, inputs: Path | None) -> int:
+    """Number of the stage that is compiled for the shapes of these inputs, as the vendor's runtime chooses; else 0."""
+    chosen = next((each for each in bmodel.metadata.nets if each.stages and net in (None, each.name)), None)
+    if chosen is None or len(chosen.stages) < 2 or inputs is None:
+        return 0
+    data = InputData.read(inputs)
+    number = next((number for number, stage in enumerate(chosen.stages) if data.fits(stage.inputs)), 0)
+    if number:
+        remark(f"{inputs.name}: taken by stage {number} of {chosen.name}, {input_shapes(chosen.stages[number])}")
+    return number
+
+
+def _read_inputs(data: Path, program: Program) -> dict[str, Array]:
+    """Stored words of the inputs in a file; BadInput also names the stages, where the net has several."""
+    try:
+        return load_inputs(data, program.inputs)
+    except BadInput as error:
+        stages = program.net.stages
+        if len(stages) < 2:
+            raise
+        contents = InputData.read(data)
+        fitting = next((number for number, stage in enumerate(stages) if contents.fits(stage.inputs)), None)
+        hint = f"stage {fitting} takes it" if fitting is not None else f"the stages take {stages_text(program.net)}"
+        raise BadInput(f"{error}; {hint}") from None
 
 
 def _with_sources(context: Context, bmodel: Bmodel, net: str | None, stage: int) -> Context:
@@ -98,7 +133,7 @@ def open_debugger(
     history_limit: int = DEFAULT_LIMIT,
     cmodel_path: File | None = None,
     net: str | None = None,
-    stage: int = 0,
+    stage: int | None = None,
     fast: bool = False,
     backend_token: str | None = None,
     recording: File | None = None,
@@ -107,7 +142,8 @@ def open_debugger(
 ) -> Debugger:
     """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so.
 
-    ``recording``: of a run of the model, in place of its dynamic subnets, or ``remote:HOST:PORT``: a server that makes
+    ``stage``: None is that which takes the inputs; ``recording``: of a run of the model, in place of its dynamic
+    subnets, or ``remote:HOST:PORT``: a server that makes
     one; ``defers``: who opens it calls ``Reference.verify``; ``make``: the kind of debugger.
     """
     if fast and backend != "numpy":
@@ -117,7 +153,7 @@ def open_debugger(
     say = progress or (lambda text: None)
     say("reading the model")
     # The vendor's debugger, whose tables these are, gives no tensor memory of its own.
-    program = open_program(context, net, stage, fast, as_compiled=static_tables == "tdb")
+    program = open_program(context, net, stage, fast, inputs, as_compiled=static_tables == "tdb")
     library = Path(cmodel_path) if cmodel_path is not None else None
     if program.brings_inputs and (inputs is not None or recording is not None):
         raise BadInput(f"{context}: a recording holds its inputs; leave {inputs or recording} out")
@@ -131,12 +167,14 @@ def open_debugger(
     files = [reference] if isinstance(reference, str | PathLike) else list(reference)
     paths = [Path(file) for file in files]
     beside = program.context
-    picked_up(inputs=beside.inputs if inputs is None else None, reference=beside.reference if not paths else None)
+    own_inputs = beside.inputs if inputs is None else None
+    if paths:
+        picked_up(inputs=own_inputs)
     data = Path(inputs) if inputs is not None else beside.inputs
     words: dict[str, Array] = {}
     if data is not None:
         say("reading the inputs")
-        words = load_inputs(data, program.inputs)
+        words = _read_inputs(data, program)
     sources: list[VendorRuntime] = []
     if isinstance(program, CompiledProgram):
         if recording is not None:
@@ -155,24 +193,60 @@ def open_debugger(
         machine.sources.append(source)
     if words and not program.brings_inputs:
         machine.load_inputs(words)
-    if not paths and beside.reference is not None:
-        paths = [beside.reference]
     compared: Reference | None = None
     if paths:
         say("reading the reference")
         expected = [
             _computed(path, program, words)
             if path.suffix in (SUFFIX, onnx_model.SUFFIX)
-            else _reference_data(path, data, backend, cmodel_path, backend_token, defers)
+            else _reference_data(path, program, data, backend, cmodel_path, backend_token, defers)
             for path in paths
         ]
-        compared = Reference(paths, expected, tolerance)
-        try:
-            compared.check_names(_names(program))
-        except BadInput:
-            compared.verify()
-            raise
+        compared = _compared(paths, expected, tolerance, program)
+    elif beside.reference is not None and (inputs is None or beside.reference.suffix == ".npz"):
+        say("reading the reference")
+        compared = _picked_up(beside.reference, program, tolerance, defers)
+    if not paths:
+        picked_up(inputs=own_inputs, reference=beside.reference if compared is not None else None)
     return make(program, machine, compared)
+
+
+def _compared(
+    paths: Sequence[Path],
+    expected: Sequence[Mapping[str, Array]],
+    tolerance: Tolerance | Tolerances | None,
+    program: Program,
+) -> Reference:
+    """Expected data by the names of the program's tensors; BadInput if it has none of them, or is damaged."""
+    found = Reference(paths, expected, tolerance)
+    if found.know_onnx_names(tensor.name for tensor in program.outputs):
+        found.know_onnx_names(_names(program))
+    try:
+        found.check_names(_names(program))
+    except BadInput:
+        found.verify()
+        raise
+    return found
+
+
+def _picked_up(
+    path: Path, program: Program, tolerance: Tolerance | Tolerances | None, defers: bool
+) -> Reference | None:
+    """Expected data that nobody named; None, with a remark, if it does not belong to the program."""
+    try:
+        found = _compared([path], [open_expected(path, program.outputs, defers)], tolerance, program)
+    except BadInput as error:
+        remark(f"not used as the reference: {error}")
+        return None
+    for tensor in (*program.inputs, *program.outputs):
+        own = found.shape(tensor.name)
+        if own is not None and not is_same_order(own, tensor.shape):
+            remark(
+                f"not used as the reference: {path}: {tensor.name} has shape {list(own)}, that of the model has "
+                f"{list(tensor.shape)}"
+            )
+            return None
+    return found
 
 
 def remark_sources(program: Program) -> None:
@@ -190,11 +264,17 @@ def _computed(path: Path, program: Program, words: Mapping[str, Array]) -> dict[
 
 
 def _reference_data(
-    path: Path, inputs: Path | None, backend: str, cmodel_path: File | None, token: str | None, defers: bool
+    path: Path,
+    program: Program,
+    inputs: Path | None,
+    backend: str,
+    cmodel_path: File | None,
+    token: str | None,
+    defers: bool,
 ) -> Mapping[str, Array]:
-    """Tensors by name, of an npz file or of another compiled model that is run on the same inputs."""
+    """Tensors by name, of a file or of another compiled model that is run on the same inputs."""
     if path.suffix == ".npz" or not (path.is_dir() or {".bmodel", RECORDING} & set(path.suffixes)):
-        return open_npz(path, defers)
+        return open_expected(path, program.outputs, defers)
     from tdb_dap.engine.compare.recording import record
 
     other = open_debugger(path, inputs, backend=backend, history_limit=0, cmodel_path=cmodel_path, backend_token=token)

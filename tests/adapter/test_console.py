@@ -218,3 +218,21 @@ def test_plain_lines_are_plain_in_every_client(
     client.expect_stopped("entry")
     assert [body["category"] for body in client.raw.events("output")] == [category]
     client.disconnect()
+
+
+@pytest.mark.parametrize(
+    ("text", "label"), [("p in[", "in[0]"), ("p ref[0", "ref[0]"), ('p input("', 'input("x")'), ("p in", "in[0]")]
+)
+def test_a_completion_replaces_the_name_with_its_opened_bracket(pooling: Stop, text: str, label: str) -> None:
+    targets = pooling.client.request("completions", text=text, column=len(text) + 1)["targets"]
+    [target] = [target for target in targets if target["label"] == label]
+    applied = text[: target["start"]] + target["label"] + text[target["start"] + target["length"] :]
+    assert applied == f"p {label}"
+
+
+@pytest.mark.parametrize("index", ["[0,99]", "[0,0,0,0,0]", "[[0,1],[0,1],[5,5]]"])
+@pytest.mark.parametrize("verb", ["who {}", "watch {}", "set {} = 1"])
+def test_an_index_that_selects_nothing_is_an_error_of_the_expression(pooling: Stop, verb: str, index: str) -> None:
+    message = refused(pooling.client, verb.format(f"in[0]{index}"))
+    assert "has no such part" in message or "overlap" in message
+    assert "internal" not in message

@@ -12,7 +12,7 @@ import pytest
 
 from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.golden.onnx_model import computed
+from tdb_dap.tools.golden.files.onnx_model import computed
 from tests.command_line import tdb_dap
 from tests.triage_case import Compiled
 

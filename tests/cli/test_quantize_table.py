@@ -10,7 +10,8 @@ import pytest
 
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.tools.golden.level import Level
-from tdb_dap.tools.triage.sensitivity import Shadow, mixed
+from tdb_dap.tools.triage.effects import Shadow
+from tdb_dap.tools.triage.sensitivity import mixed
 from tdb_dap.tools.triage.triaging import triage
 from tests.command_line import tdb_dap
 from tests.triage_case import Compiled

@@ -228,7 +228,7 @@ def test_a_failed_import_is_judged_by_the_names_of_its_files(toy: Compiled) -> N
 
 def test_an_import_that_wrote_nothing_and_two_in_a_directory_are_named(toy: Compiled) -> None:
     break_off_import(toy)
-    (toy.folder / "other_origin.mlir").write_text("")
+    shutil.copyfile(toy.folder / "toy_origin.mlir", toy.folder / "other_origin.mlir")
     done = tdb_dap("triage", toy.folder)
     assert (done.returncode, "2 imported models are here (other_origin.mlir, toy_origin.mlir)" in done.stderr) == (
         2,

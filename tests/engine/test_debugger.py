@@ -153,6 +153,9 @@ def test_edits_change_the_run_and_are_undone_by_going_back(debugger: Debugger) -
     debugger.travel(4)
     debugger.run()
     assert np.array_equal(right, debugger.outputs()["softmax16_Softmax"])
+    with pytest.raises(BadExpression, match=r"%16 \(overwritten by B4 \(line 24\)\): writing there would change"):
+        debugger.write("%16", 0)
+    debugger.travel(5)
     with pytest.raises(BadExpression, match="does not fit"):
         debugger.write("%16", np.zeros(7))
     with pytest.raises(BadExpression, match="not a place"):
@@ -264,3 +267,17 @@ def test_a_long_command_is_given_up_between_its_parts(
         whole.run()
         for name, value in whole.outputs().items():
             np.testing.assert_array_equal(debugger.outputs()[name], value)
+
+
+@pytest.mark.parametrize("condition", [None, "birth"])
+def test_with_another_input_than_the_references_nothing_stops_and_it_is_said_once(
+    debugger: Debugger, condition: str | None
+) -> None:
+    notes: list[str] = []
+
+    debugger.listener = Heard(notes=notes)
+    debugger.set_checks(filters_named({"mismatch": condition}))
+    debugger.machine.load_inputs({"x": np.zeros_like(debugger.machine.inputs["x"])})
+    assert debugger.run().reason == "end"
+    (note,) = notes
+    assert note.startswith("x: not the input that the reference was made with, so no op is compared")

@@ -169,7 +169,7 @@ def test_results_are_bounded() -> None:
 
 def test_texts_of_values() -> None:
     assert Value("v", A.view).text() == "f32[3,4] min 0 max 11 mean 5.5"
-    assert Value("v", A[0].view, pending=True).text() == "f32[4] (not yet computed) [0.0, 1.0, 2.0, 3.0]"
+    assert Value("v", A[0].view, pending=True).text() == "f32[4] (not yet computed)"
     broken = np.array([np.nan, np.inf, 1, -2] * 3, np.float32)
     assert Value("v", broken.view).text() == "f32[12] min -2 max 1 mean -0.5 NaN 3 Inf 3"
     assert Value("v", np.full(9, np.nan).view).text() == "f64[9] NaN 9"
@@ -324,3 +324,29 @@ def test_a_format_takes_what_it_holds_and_refuses_the_rest(dtype: DType) -> None
     for number in beyond:
         with pytest.raises(BadExpression, match=rf"^{dtype.name} (holds whole numbers from|reaches as far as) "):
             dtype.words_for(np.array([0, number]))
+
+
+@pytest.mark.parametrize("name", ["conv.1", "/model.6/m.1/cv2/conv/Conv_output_0_Conv", "onnx::Conv_12", "a-b.c"])
+def test_a_name_with_signs_means_its_tensor(name: str) -> None:
+    class Signs(Names):
+        def location(self, wanted: str) -> Value:
+            if wanted != name:
+                raise BadExpression(f"there is no tensor named {wanted!r}")
+            return Value(wanted, A.view)
+
+    assert evaluate(name, Signs()).title == name
+    with pytest.raises(BadExpression):
+        evaluate(f"{name}x", Signs())
+
+
+def test_a_plain_name_is_seen_from_a_command() -> None:
+    seen: list[tuple[int, str, int | None]] = []
+
+    class Moments(Names):
+        def seen_from(self, focus: int, level: str, line: int | None) -> Moments:
+            seen.append((focus, level, line))
+            return self
+
+    assert evaluate("x@30", Moments()).title == "x"
+    assert evaluate("x@op7 + 1", Moments()).shape == A.shape
+    assert seen == [(30, "command", None), (7, "op", None)]

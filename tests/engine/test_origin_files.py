@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tdb_dap.errors import BadInput
 from tdb_dap.tools.opening import open_program
 from tests.command_line import tdb_dap
 from tests.dap_client import DapClient
@@ -82,3 +83,35 @@ def test_a_damaged_list_of_files_is_named_and_the_rest_works(staged: Case, text:
     assert program.compile_stages.reason.startswith(
         f"{staged.path / 'ref_files.json'}: the layers of the original model"
     )
+
+
+def test_a_breakpoint_in_an_earlier_stage_stops_at_the_op_made_for_its_line(client: DapClient, staged: Case) -> None:
+    client.launch(staged.path, inputs=str(staged.inputs))
+    client.expect_stopped("entry")
+    top = staged.path.parent / "toy.mlir"
+    line = next(n for n, text in enumerate(top.read_text().splitlines(), 1) if "top.MaxPool" in text)
+    [location] = client.request("breakpointLocations", source={"path": str(top)}, line=line)["breakpoints"]
+    assert location == {"line": line}
+    [placed, none] = client.set_breakpoints(top, [line, 1000])
+    assert (placed["verified"], placed["line"]) == (True, line)
+    assert "source" not in placed  # the client keeps the file in which it was set
+    assert (none["verified"], none["line"]) == (False, 1000)
+    client.resume()
+    stop = client.expect_stopped("breakpoint")
+    origin = next(frame for frame in stop.frames if frame.source.endswith("toy.mlir"))
+    assert origin.line == line
+
+
+@pytest.mark.parametrize("name", ["final.mlir", "../toy.mlir", "../toy_origin.mlir", "ref_files.json"])
+def test_a_text_of_the_compilation_opens_its_context(staged: Case, name: str) -> None:
+    assert open_program(staged.path / name).context.directory.samefile(staged.path)
+
+
+def test_a_text_of_two_compilations_or_of_none_is_refused(staged: Case) -> None:
+    shutil.copytree(staged.path, staged.path.parent / "other")
+    with pytest.raises(BadInput, match=r"toy.mlir: 2 models are compiled from it \(context, other\)"):
+        open_program(staged.path.parent / "toy.mlir")
+    lonely = staged.path.parent / "lonely.mlir"
+    lonely.write_text("module {}")
+    with pytest.raises(BadInput, match=r"lonely.mlir: no compiled model belongs to it; give the context directory"):
+        open_program(lonely)

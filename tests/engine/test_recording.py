@@ -341,3 +341,10 @@ def test_the_head_is_plain_json(path: Path) -> None:
     start = form.FILE_HEADER.size + form.CHUNK_HEADER.size
     assert kind == b"HEAD"
     assert json.loads(zstandard.decompress(data[start : start + size])) == {"arguments": ["model_runner"]}
+
+
+def test_a_path_may_be_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "x.tdbrec"
+    path.write_bytes(b"nothing")
+    with pytest.raises(BadInput, match="not a recording"):
+        Recording.read(str(path))

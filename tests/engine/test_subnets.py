@@ -53,7 +53,7 @@ def test_a_cpu_subnet_runs_and_is_undone() -> None:
     command = next(c for c in debugger.program.commands if c.engine == "cpu")
     assert command.operand_roles == ("x", "gatherelements2_GatherElements_indices_int32")
     debugger.travel(command.ordinal)
-    before = debugger.read("out[0]")
+    before = debugger.machine.read(command.results[0])
     debugger.step()
     result = debugger.machine.read(command.results[0])
     with np.load(MIXED / "runtime.npz") as truth:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 
 import numpy as np
 import pytest
 
+import tdb_dap
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory
@@ -14,6 +16,7 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.families.convolution import TABLE_REGISTER
+from tests.samples import DATA
 from tests.targets.commands import chip_named, ddr_start, empty, form
 
 NAN, INF = float("nan"), float("inf")
@@ -316,3 +319,14 @@ def test_a_table_that_a_register_puts_elsewhere_is_refused(space: Space) -> None
                 chip.execute(described, empty(chip))
         else:
             chip.execute(described, empty(chip))
+
+
+def test_products_of_nibbles_are_those_of_the_vendors_runtime() -> None:
+    """A matrix product of 4-bit numbers with requantisation to 4 bits, as the compiler makes it for INT4."""
+    folder = DATA / "contexts" / "linear3d_bm1688_int4"
+    with closing(tdb_dap.open(folder, inputs=folder / "input.npz")) as debugger:
+        assert any(c.name == "mm2.nn" and "si4" in c.asm for c in debugger.program.commands)
+        assert debugger.run().reason == "end"
+        with np.load(folder / "runtime.npz") as truth:
+            for name, array in debugger.outputs().items():
+                assert np.array_equal(array.reshape(-1), truth[name].reshape(-1))

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
 
 _MOST = 200
-_WORD = re.compile(r'#?loc\(?"?[^"\s()]*$|%?[\w.:@*-]*$|[\w.:@*#%-]*$')
+_WORD = re.compile(
+    r'\b(?:in|out|ref)\[-?\d*$|\b(?:input|output|weight)\("?[^"()]*$|#?loc\(?"?[^"\s()]*$|%?[\w.:@*-]*$|[\w.:@*#%-]*$'
+)
+"""What is completed: a name, or one that has been begun with its bracket."""
 
 Choices = Iterable[tuple[str, CompletionItemType, str]]
 """Text, the protocol's kind of item, a few words about it."""
@@ -93,6 +96,8 @@ def _expression(session: Session, frame: Frame | None) -> Choices:
                 yield first, "variable", value.title
     yield from ((name, "function", "") for name in sorted(FUNCTIONS))
     program = session.debugger.program
+    for kind, tensors in (("input", program.inputs), ("output", program.outputs)):
+        yield from ((f'{kind}("{tensor.name}")', "variable", f"{kind} of the net") for tensor in tensors)
     yield from _values(program)
     yield from ((f'#loc("{name}")', "reference", "tensor") for name in _locations(program))
 

@@ -120,7 +120,7 @@ def _print(session: Session, rest: str, frame: Frame | None) -> str:
         commands = session.debugger.program.commands
         return commands[ordinal].asm if 0 <= ordinal < len(commands) else "there is none"
     value = session.debugger.evaluate(indexed(rest), names)
-    if SMALL < value.array.size <= 256:
+    if not value.absence and SMALL < value.array.size <= 256:
         return f"{value.text()}\n{array_text(value.array)}"
     return value.text()
 

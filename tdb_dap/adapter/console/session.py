@@ -120,11 +120,14 @@ def _dump(session: Session, rest: str, frame: Frame | None) -> str:
     names = names_at(session, frame)
     arrays: dict[str, Any] = {}
     for text in words[1:]:
-        arrays[text] = session.debugger.evaluate(text, names).array
+        value = session.debugger.evaluate(text, names)
+        if value.absence:
+            raise BadExpression(f"{text} {value.absence}: nothing was written")
+        arrays[text] = value.array
     if not words[1:]:
         for kind, values in (("in", names.operands()), ("out", names.results())):
             for index, value in enumerate(values):
-                if not value.pending:
+                if not value.absence:
                     arrays[f"{kind}[{index}] {value.title}"] = value.array
     path = Path(words[0]).expanduser()
     write_npz(path, arrays, packed=True)

@@ -19,7 +19,7 @@ from tdb_dap.adapter.protocol.types import (
     SetInstructionBreakpointsArguments,
     SourceBreakpoint,
 )
-from tdb_dap.adapter.requests.sources import Text, has_mlir, line_in, mlir_place, text_of
+from tdb_dap.adapter.requests.sources import Text, has_mlir, line_in, lines_of_stage, mlir_place, stage_of, text_of
 from tdb_dap.adapter.session.handlers import provides, request
 from tdb_dap.adapter.session.references import instruction_ordinal
 from tdb_dap.errors import TdbError
@@ -31,13 +31,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wish:
-    """Breakpoint that the client asked for; equal wishes keep their breakpoint and its hit count."""
+    """Breakpoint that the client asked for; equal wishes keep their breakpoint and its hit count.
+
+    ``shown``: its line in a file that is no text of the program itself, as the client counts.
+    """
 
     text: str
     condition: str | None = None
     hit: str | None = None
     log: str | None = None
     mode: str | None = None
+    shown: int | None = None
 
 
 @dataclass
@@ -139,7 +143,9 @@ def describe(session: Session, placed: Placed) -> Breakpoint:
         message=found.message or None,
         reason=None if found.verified else "failed",
     )
-    if found.line is not None:
+    if placed.wish.shown is not None:
+        answer.line = placed.wish.shown
+    elif found.line is not None:
         # VS Code loses a breakpoint whose source has no path; without a source it keeps the one it asked for.
         if found.text.startswith("mlir:") and has_mlir(session):
             answer.source, answer.line = mlir_place(session, found.line)
@@ -164,7 +170,7 @@ def set_breakpoints(session: Session, arguments: SetBreakpointsArguments) -> Set
                 for id in session.feature(BreakpointTable).keep(arguments, len(lines))
             ]
         )
-    if text_of(session, arguments.source) is None:
+    if text_of(session, arguments.source) is None and stage_of(session, arguments.source) is None:
         message = "this file is not part of the program being debugged"
         return SetBreakpointsResponseBody(
             breakpoints=[Breakpoint(verified=False, line=b.line, message=message, reason="failed") for b in lines]
@@ -184,12 +190,30 @@ def place_lines(session: Session, arguments: SetBreakpointsArguments) -> list[Pl
     """Set the lines of one source; none if it is not a source of the program."""
     text = text_of(session, arguments.source)
     if text is None:
-        return []
+        return _place_in_stage(session, arguments)
     wishes = [
         Wish(f"{text.kind}:{line_in(session, text, b.line)}", b.condition, b.hitCondition, b.logMessage, b.mode)
         for b in _asked(arguments)
     ]
     return session.feature(BreakpointTable).replace(session, f"{text.kind} {text.before}", wishes)
+
+
+def _place_in_stage(session: Session, arguments: SetBreakpointsArguments) -> list[Placed]:
+    """Set the lines of a file that final.mlir was made from, at the ops made for them; none if it is no such file."""
+    stage = stage_of(session, arguments.source)
+    if stage is None:
+        return []
+    pairs = lines_of_stage(session, stage)
+    mlir = session.debugger.program.source.mlir
+    beyond = len(mlir.lines) + 1 if mlir is not None else 1
+    wishes: list[Wish] = []
+    for b in _asked(arguments):
+        line = session.traits.line_in(b.line)
+        shown, final = next((pair for pair in pairs if pair[0] >= line), (line, beyond))
+        wishes.append(
+            Wish(f"mlir:{final}", b.condition, b.hitCondition, b.logMessage, b.mode, session.traits.line_out(shown))
+        )
+    return session.feature(BreakpointTable).replace(session, f"stage {stage.path}", wishes)
 
 
 @request("setFunctionBreakpoints", capability="supportsFunctionBreakpoints", while_running="answer")
@@ -221,6 +245,12 @@ def breakpoint_locations(session: Session, arguments: BreakpointLocationsArgumen
     """The lines of a range that own commands."""
     text = text_of(session, arguments.source)
     first, last = arguments.line, arguments.endLine or arguments.line
+    stage = stage_of(session, arguments.source) if text is None else None
+    if stage is not None:
+        all_lines = (session.traits.line_out(line) for line, _ in lines_of_stage(session, stage))
+        return BreakpointLocationsResponseBody(
+            breakpoints=[BreakpointLocation(line=line) for line in all_lines if first <= line <= last]
+        )
     lines = _lines_between(session, text, first, last) if text is not None else ()
     return BreakpointLocationsResponseBody(breakpoints=[BreakpointLocation(line=line) for line in lines])
 

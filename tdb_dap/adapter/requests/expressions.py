@@ -47,7 +47,8 @@ def show(session: Session, text: str, frame: Frame | None, format: ValueFormat |
 
 def shown_as(session: Session, text: str, names: Scope, format: ValueFormat | None) -> EvaluateResponseBody:
     value = session.debugger.evaluate(text, names)
-    value.array  # noqa: B018  errors in reading belong to this request
+    if not value.is_overwritten:
+        value.array  # noqa: B018  errors in reading belong to this request
     name = pinned(text, names.moment, names.command.core if names.command else 0)
     if value.view is None:  # computed: an index has to follow all of it
         name = f"({name})"
@@ -56,6 +57,8 @@ def shown_as(session: Session, text: str, names: Scope, format: ValueFormat | No
 
 
 def copied(session: Session, text: str, frame: Frame | None) -> str:
-    """All numbers as text that can be pasted into Python."""
+    """All numbers as text that can be pasted into Python; of what is not there now that it is not."""
     value = session.debugger.evaluate(text, names_at(session, frame))
+    if value.absence:
+        return f"{value.title} {value.absence}"
     return array_text(value.array) if value.array.size <= _MOST_COPIED else value.text()

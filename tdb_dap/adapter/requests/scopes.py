@@ -10,7 +10,7 @@ from tdb_dap.adapter.requests.variable_nodes import comparison, layout, remember
 from tdb_dap.adapter.session.handles import Frame, Node, leaf, mapping
 from tdb_dap.adapter.session.references import every_region, memory_reference
 from tdb_dap.engine.expressions.scope import Scope
-from tdb_dap.engine.expressions.values import NOT_COMPUTED, Value
+from tdb_dap.engine.expressions.values import Value
 from tdb_dap.engine.machine.what_if import change_field
 from tdb_dap.errors import BadExpression, NotSimulated
 
@@ -201,10 +201,11 @@ def _op_layout(names: Scope) -> list[Node]:
 
 
 def _op_compare(session: Session, names: Scope) -> list[Node]:
-    nodes = [comparison(session, value.title, remembered(session, value)) for value in names.operands()]
-    for value in names.results():
-        nodes.append(leaf(value.title, NOT_COMPUTED) if value.pending else comparison(session, value.title, value))
-    return nodes
+    values = (remembered(session, value) for value in (*names.operands(), *names.results()))
+    return [
+        leaf(value.title, value.absence) if value.absence else comparison(session, value.title, value)
+        for value in values
+    ]
 
 
 def _borders(session: Session, names: Scope, kind: str, tensors: tuple[Tensor, ...], own: str) -> list[Node]:

@@ -25,6 +25,7 @@ from tdb_dap.errors import BadInput, TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.source.compile_stages import Stage
     from tdb_dap.engine.source.mlir_file import MlirFile, SourceFile
 
 SourceKind = Literal["mlir", "asm"]
@@ -127,6 +128,24 @@ def text_of(session: Session, source: Source) -> Text | None:
             session.feature(OwnFiles).paths[part.sha256] = path
             return Text("mlir", part.before, mlir.last_line_of(part))
     return None
+
+
+def stage_of(session: Session, source: Source) -> Stage | None:
+    """The earlier stage of the compilation whose file the client means; None if it is none of them."""
+    if not source.path:
+        return None
+    path = session.traits.path_in(source.path)
+    stages = session.debugger.program.compile_stages.stages
+    return next((stage for stage in stages if _same_file(path, stage.path)), None)
+
+
+def lines_of_stage(session: Session, stage: Stage) -> list[tuple[int, int]]:
+    """Lines of a stage's file for which there are commands, with the first line of final.mlir made for each."""
+    program = session.debugger.program
+    mlir = program.source.mlir
+    if mlir is None:
+        return []
+    return program.compile_stages.lines_of(stage, mlir, program.source.lines_with_commands)
 
 
 def _alike(path: Path, mlir: MlirFile) -> SourceFile | None:

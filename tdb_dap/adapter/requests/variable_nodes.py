@@ -50,7 +50,9 @@ def tensor(session: Session, name: str, value: Value, evaluate_name: str | None 
         text = value.row(mark(session, value))
     except TdbError as error:
         return Node(name, f"<{error}>")
-    part = Part(evaluate_name or name, view) if view else None
+    part = Part(evaluate_name or name, view, absence=value.absence) if view else None
+    if value.absence:
+        return _absent(session, name, value, text, evaluate_name, part)
     named = value.named if value.is_quantised else None
     node = _array(name, lambda: value.array, text, evaluate_name, part, named)
     node.raw = value.hex_text
@@ -59,6 +61,16 @@ def tensor(session: Session, name: str, value: Value, evaluate_name: str | None 
     if value.shape:
         node.named = lambda: [_about(session, value, part)]
         node.named_count = 1
+    return node
+
+
+def _absent(session: Session, name: str, value: Value, text: str, evaluate_name: str | None, part: Part | None) -> Node:
+    """A tensor that memory does not hold now: where it belongs, and who wrote what lies there, but no numbers."""
+    node = Node(name, text, evaluate_name=evaluate_name, part=part)
+    node.type = value.view.memref if value.view is not None else None
+    if part is not None:
+        node.memory_reference = view_reference(part.view)
+        node.named = lambda: [_layout_node(value), *_origins(session, part)]
     return node
 
 
@@ -95,7 +107,7 @@ def remembered(session: Session, value: Value) -> Value:
     """The same value if it has been read since the last stop, so that it is neither read nor summarised again."""
     if isinstance(value.view, View):
         named = (value.named.name, value.named.type_text) if value.named else None
-        key = (value.view, named, value.pending)
+        key = (value.view, named, value.absence)
         return session.handles.values.setdefault(key, value)
     return value
 
@@ -192,7 +204,7 @@ def _origins(session: Session, part: Part) -> list[Node]:
 
 
 def _is_comparable(session: Session, value: Value) -> bool:
-    return value.named is not None and not value.pending and session.debugger.reference is not None
+    return value.named is not None and not value.absence and session.debugger.reference is not None
 
 
 def mark(session: Session, value: Value) -> str:
@@ -211,7 +223,7 @@ def _details(session: Session, value: Value) -> list[Node]:
     if _is_comparable(session, value):
         nodes.append(comparison(session, "compare", value))
     named = value.named
-    if named is not None and not value.pending and session.feature(Shadows).has(session.debugger, named):
+    if named is not None and not value.absence and session.feature(Shadows).has(session.debugger, named):
         nodes.append(tree("shadow", "expected at this precision, ideal", lambda: _shadow_rows(session, value, named)))
     return nodes
 

@@ -9,6 +9,7 @@ _STYLES = (
     (r"^fail\b|: fail\b", "31"),
     (r"\bNaN [1-9]\d*|\bInf [1-9]\d*", "31;1"),
     (r"\(not yet computed\)", "2"),
+    (r"\(overwritten by [^()]*(?:\([^()]*\))?\)", "2"),
     (r"^=> .*$", "33;1"),
 )
 _WORDS = re.compile("|".join(f"({pattern})" for pattern, _ in _STYLES), re.MULTILINE)

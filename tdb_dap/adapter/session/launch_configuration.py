@@ -103,7 +103,11 @@ class Configuration(BaseModel):
         "profile and timeline show its times beside those expected.",
     )
     net: str | None = Field(None, description="Net to debug, if the file has several. Default: the first.")
-    stage: int = Field(0, ge=0, description="Stage of a net compiled for several input shapes.")
+    stage: int | None = Field(
+        None,
+        ge=0,
+        description="Stage of a net compiled for several input shapes. Default: the one that takes the inputs.",
+    )
     stopOnEntry: bool = Field(True, description="Stop before the first command.")
     stopOnExit: bool = Field(False, description="Stop after the last command so the outputs can be inspected.")
     tolerance: Tolerance | None = Field(

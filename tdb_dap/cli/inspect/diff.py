@@ -59,9 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
     print("\n".join(lines(report, arguments.all)))
     for path in arguments.report:
         write_text(path, report.model_dump_json(indent=1) if path.suffix == ".json" else markdown(report))
-    if report.not_compared and not arguments.structure:
+    if report.not_compared and not arguments.structure and not report.unlike_inputs:
         raise TdbError(f"{arguments.b}: {report.not_compared}")
-    return 0 if report.is_same_structure and not report.differing_values else 1
+    is_same = report.is_same_structure and not report.differing_values and not report.unlike_inputs
+    return 0 if is_same else 1
 
 
 def _hashes(arguments: argparse.Namespace) -> int:

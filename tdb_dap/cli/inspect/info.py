@@ -13,7 +13,8 @@ from tdb_dap.engine.cvimodel import Cvimodel, is_cvimodel
 from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.info.cvimodel import cvimodel_lines
-from tdb_dap.tools.info.nets import net_lines
+from tdb_dap.tools.info.nets import kernel_line, net_lines
+from tdb_dap.tools.info.preprocessing import preprocessing_lines
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.net_tensors import Tensor
@@ -30,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.opening import open_program, remark_sources
 
     if is_cvimodel(arguments.context):
-        if arguments.net or arguments.stage:
+        if arguments.net or arguments.stage is not None:
             raise BadInput(
                 f"{arguments.context}: a .cvimodel has one net, shown as a whole; leave --net and --stage out"
             )
@@ -54,14 +55,15 @@ def describe(program: Program) -> Iterator[str]:
     yield f"compiler   {program.compiler}"
     yield from _nets(program)
     yield from net_lines(program)
-    if isinstance(program, CompiledProgram) and program.bmodel.metadata.has_riscv_kernel:
-        yield "kernel     RISC-V with tensor instructions (--rvti), not decoded; compile without it to debug"
+    if isinstance(program, CompiledProgram) and (kernel := kernel_line(program)):
+        yield kernel
     yield f"source     {_file(context.mlir)}"
     yield f"locations  {_file(context.locations)}"
     for stage in program.compile_stages.stages:
         yield f"before     {stage.path} ({stage.title}{', changed since' if stage.is_changed else ''})"
     if program.compile_stages.reason:
         yield f"before     {program.compile_stages.reason}"
+    yield from preprocessing_lines(program)
     for word, tensors in (("input", program.inputs), ("output", program.outputs)):
         for tensor in tensors:
             yield f"{word:9}  {_tensor(tensor)}"

@@ -34,6 +34,9 @@ _PICTURED = (".json", ".html")
 MOST_JOBS = 1024
 """Processes that may be asked for; more is a slip of the fingers."""
 
+_MOST_NOTES = 8
+"""Tensors of another shape that are named on the console."""
+
 _TOLD = 3
 """How many wrong results are described in full on the console."""
 
@@ -138,17 +141,20 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.check import dump
     from tdb_dap.tools.check.findings import RULE
     from tdb_dap.tools.check.shadows import lines as shadow_lines
-    from tdb_dap.tools.check.text import headline, story, table
+    from tdb_dap.tools.check.text import headline, nothing_judged, shape_notes, story, table, weight_notes
     from tdb_dap.tools.profile.text import MOST_OPS
     from tdb_dap.tools.profile.text import lines as profile_lines
     from tdb_dap.tools.sanitize.text import lines as sanitizer_lines
 
     report, walked, program = _check(arguments)
-    shown = report.rows if arguments.all else report.failures
+    shown = report.rows if arguments.all else () if report.has_other_inputs else report.failures
     print(headline(report))
+    for note in (*weight_notes(report), *shape_notes(report)[:_MOST_NOTES]):
+        print(note)
     if shown:
         print("\n".join(["", *table(shown)]))
-    wrong = [row for row in report.failures if row.role != "operand" or row.blame is not None]
+    wrong = [row for row in shown if row.verdict == "fail"] if report.has_other_inputs else report.failures
+    wrong = [row for row in wrong if row.role != "operand" or row.blame is not None]
     for row in wrong[:_TOLD]:
         print("\n".join(["", *story(row)]))
     shadows = list(shadow_lines(report.rows, arguments.all))
@@ -169,11 +175,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dump:
         count = dump.write(arguments.dump_file, walked.found)
         print(f"{count:,} tensors written to {arguments.dump_file}", file=sys.stderr)
-    if report.stopped or not (report.count("pass") or report.count("fail")):
-        why = report.stopped or "not one tensor could be compared"
-        raise TdbError(f"{arguments.context}: {why}")
+    if report.stopped:
+        raise TdbError(f"{arguments.context}: {report.stopped}")
+    if not report.judged and not report.failures:
+        raise TdbError(f"{arguments.context}: {nothing_judged(report)}")
     reports.write_known(arguments, found)
-    return int(found.is_failure)
+    return int(found.is_failure or (report.weights is not None and report.weights.differ > 0))
 
 
 def _findings(arguments: argparse.Namespace, report: Report, program: Program, baseline: Baseline | None) -> Findings:
@@ -183,9 +190,9 @@ def _findings(arguments: argparse.Namespace, report: Report, program: Program, b
     from tdb_dap.tools.check.schema import is_accumulated
     from tdb_dap.tools.sanitize.findings import findings_of as sanitizers_findings
 
-    found = findings_of(report, Context.find(arguments.context), arguments.stage)
+    found = findings_of(report, Context.find(arguments.context), program.stage_index)
     if report.sanitized is not None:
-        found = found.and_those_of(sanitizers_findings(program, report.sanitized, arguments.stage, strict=False))
+        found = found.and_those_of(sanitizers_findings(program, report.sanitized, program.stage_index, strict=False))
     if baseline is not None:
         found = baseline.applied(found, arguments.baseline)
     differing = [finding for finding in found.findings if finding.rule == RULE]
@@ -230,10 +237,12 @@ def _refuse(arguments: argparse.Namespace) -> None:
 def _check(arguments: argparse.Namespace) -> tuple[Report, Walked, Program]:
     from tdb_dap.engine.compare.dataflow import Producers
     from tdb_dap.engine.reference.tolerance import Tolerances
-    from tdb_dap.tools.check.blame import first_culprit, with_blame
+    from tdb_dap.tools.check.blame import first_culprit, with_blame, with_other_inputs
     from tdb_dap.tools.check.job import Job
     from tdb_dap.tools.check.layers import by_layer
+    from tdb_dap.tools.check.overwriting import Writers
     from tdb_dap.tools.check.schema import Report
+    from tdb_dap.tools.check.weights import compared_weights
     from tdb_dap.tools.check.worker import Worker
     from tdb_dap.tools.opening import remark_sources
     from tdb_dap.tools.sanitize.report import report_of
@@ -267,8 +276,11 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked, Program]:
     bar = Bar(len(program.commands), arguments.quiet)
     companions, wanted = _companions(worker) if arguments.sanitize else (None, {})
     walked = _walk(arguments, job, arguments.mode, worker, team, bar)
-    rows = walked.rows
-    if arguments.mode == "cascade" and arguments.blame and any(row.verdict == "fail" for row in rows):
+    writers = Writers(program)
+    other_inputs = with_other_inputs(walked.rows, program)
+    rows = other_inputs or writers.with_outputs(walked.rows)
+    is_blamed = arguments.mode == "cascade" and arguments.blame and other_inputs is None
+    if is_blamed and any(row.verdict == "fail" for row in rows):
         if arguments.resume is None:  # what a journal holds may be asked for as a whole the next time
             differing = frozenset(row.key for row in rows if row.verdict == "fail")
             job = replace(job, keep="none", pictures=False, wanted=differing)
@@ -277,7 +289,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked, Program]:
         # Of the rest nothing is asked. Rows of an op lie between its first and last command.
         spans = [(row.first, row.last + 1) for row in rows if row.verdict == "fail"]
         alone = _walk(arguments, job, "standalone", worker, team, bar, spans)
-        rows = with_blame(rows, alone.rows, Producers(program))
+        rows = with_blame(rows, alone.rows, Producers(program), writers)
     bar.clear()
     if _is_computed(arguments):
         rows = _with_shadows(arguments, program, rows, walked)
@@ -297,6 +309,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked, Program]:
         layers=by_layer(program, rows),
         sanitized=report_of(program, wanted, companions.survey(walked.stopped)) if companions is not None else None,
         profiled=_profiled(program) if arguments.profile == "time" else None,
+        weights=compared_weights(program),
     )
     return report, walked, program
 

@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     there.add_argument("--at", metavar="HOST:PORT", help="on the machine where tdb-dap backends serve --record waits")
     there.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")
     there.add_argument("--net", metavar="NAME", help="which net of a file with several (default: the first)")
-    there.add_argument("--stage", metavar="N", type=int, default=0, help="which stage of a net compiled for several")
+    there.add_argument("--stage", metavar="N", type=int, help="which stage of a net compiled for several")
     backend_token_option(there)
     written = parser.add_argument_group("from command streams, without a run")
     written.add_argument(
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _net(arguments, command)
     from tdb_dap.backends.recorder.record import record
 
-    if arguments.inputs is not None or arguments.net is not None or arguments.stage:
+    if arguments.inputs is not None or arguments.net is not None or arguments.stage is not None:
         raise BadInput("--inputs, --net and --stage go with a compiled model; give the program its arguments after it")
     if not command:
         raise BadInput("no program is given; tdb-dap record -- PROGRAM ARGUMENTS")
@@ -90,7 +90,7 @@ def _net(arguments: argparse.Namespace, given: list[str]) -> int:
 
     if len(given) != 1:
         raise BadInput("one compiled model is recorded at a time; tdb-dap record [--at HOST:PORT] -- CONTEXT")
-    program = open_program(given[0], arguments.net, arguments.stage)
+    program = open_program(given[0], arguments.net, arguments.stage, inputs=arguments.inputs)
     if not isinstance(program, CompiledProgram):
         raise BadInput(f"{given[0]}: is a recording already")
     data = arguments.inputs or program.context.inputs

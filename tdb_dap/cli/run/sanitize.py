@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         bar.clear()
         debugger.close()
-    found = findings_of(debugger.program, report, arguments.stage, arguments.strict)
+    found = findings_of(debugger.program, report, debugger.program.stage_index, arguments.strict)
     if baseline is not None:
         found = baseline.applied(found, arguments.baseline)
     print("\n".join(lines(report, [number for number, finding in enumerate(found.findings) if finding.is_known])))

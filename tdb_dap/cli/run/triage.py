@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tdb_dap.engine.files.atomic_files import refuse_unwritable, write_text
 from tdb_dap.errors import BadInput
+from tdb_dap.system.remarks import remark
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--quantize-table",
         metavar="FILE",
         type=Path,
-        help="write there which ops the compiler is to keep in F16 so that the output reaches --cosine, and no verdict",
+        help="write the ops to keep in float for the output to reach --cosine; compile by it if the compiler is there",
     )
     parser.add_argument("--cosine", metavar="NUMBER", type=float, default=0.999, help="default: 0.999")
     parser.add_argument("--json", action="store_true", help="the same as JSON")
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(found.model_dump_json(indent=1))
     else:
         print("\n".join(lines(found)))
-    if not any(stage.judged for stage in found.stages):
+    if not any(stage.judged for stage in found.stages) and not found.stage:
         raise BadInput(
             f"{found.directory}: no stage could be judged; compile with model_transform --test_input, --test_result "
             "and model_deploy --test_input, --test_reference, --debug"
@@ -50,14 +51,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _mixed(arguments: argparse.Namespace) -> int:
-    """Write the table. 0: the output reaches what was asked for; 1: it does not, with all ops that were tried."""
+    """Write the table. 0: the output reaches what was asked for, compiled if the compiler is there; 1: it does not."""
     from tdb_dap.tools.triage.sensitivity import mixed
     from tdb_dap.tools.triage.text import mixed_lines
 
     if not 0 < arguments.cosine <= 1:
         raise BadInput(f"--cosine {arguments.cosine}: give a number above 0, at most 1")
     refuse_unwritable(arguments.quantize_table)
-    found = mixed(arguments.directory, arguments.cosine)
+    found = mixed(arguments.directory, arguments.cosine, remark)
     write_text(arguments.quantize_table, found.table)
-    print("\n".join(mixed_lines(found, arguments.quantize_table)))
-    return int(found.then < arguments.cosine)
+    print("\n".join(mixed_lines(found, arguments.quantize_table, arguments.cosine)))
+    return int(not found.is_reached(arguments.cosine))

@@ -2,7 +2,7 @@
 
 from tdb_dap.engine.bmodel.file import Bmodel
 from tdb_dap.engine.bmodel.metadata import CommandGroup, Net, RunMode, Span, Stage, SubnetInfo, TensorInfo
-from tdb_dap.engine.bmodel.selection import input_shapes, select
+from tdb_dap.engine.bmodel.selection import input_shapes, select, stages_text
 
 __all__ = [
     "Bmodel",
@@ -15,4 +15,5 @@ __all__ = [
     "TensorInfo",
     "input_shapes",
     "select",
+    "stages_text",
 ]

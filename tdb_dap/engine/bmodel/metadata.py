@@ -148,6 +148,8 @@ class Metadata:
     nets: tuple[Net, ...] = field(repr=False)
     has_riscv_kernel: bool = False
     """Compiled with ``--rvti``: the firmware in the file is a RISC-V program with tensor instructions."""
+    kernel_bytes: int = 0
+    """Bytes of the kernel module, the firmware that a board loads; 0: the file has none."""
 
 
 def read_metadata(block: bytes, file: str) -> Metadata:
@@ -161,12 +163,18 @@ def read_metadata(block: bytes, file: str) -> Metadata:
             version=reader.text(model.Version()),
             nets=reader.each(model.NetLength(), model.Net, reader.net),
             has_riscv_kernel=kernel is not None and kernel.Mode() == _RISCV,
+            kernel_bytes=_binary_bytes(kernel),
         )
     except (struct.error, IndexError, TypeError, ValueError, OverflowError, AttributeError) as error:
         what = str(error)
         if len(what) > 200:  # a damaged name may run to the end of the file
             what = f"{what[:100]} ... {what[-80:]}"
         raise BadInput(f"{file}: the model description is damaged ({what}); compile or copy the model again") from None
+
+
+def _binary_bytes(kernel: Any) -> int:
+    span = kernel.Binary() if kernel is not None else None
+    return int(span.Size()) if span is not None else 0
 
 
 class _Reader:

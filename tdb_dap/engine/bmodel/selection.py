@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tdb_dap.engine.bmodel.file import Bmodel
 from tdb_dap.engine.bmodel.metadata import Net, Stage
 from tdb_dap.errors import BadInput
@@ -18,7 +16,7 @@ def select(bmodel: Bmodel, file: str, net: str | None, stage: int) -> tuple[Net,
     if chosen is None:
         raise BadInput(f"{file}: there is no net {net!r}; the file holds {', '.join(each.name for each in nets)}")
     if not 0 <= stage < len(chosen.stages):
-        raise BadInput(f"{file}: the net {chosen.name} has no stage {stage}; it has {', '.join(_stages(chosen))}")
+        raise BadInput(f"{file}: the net {chosen.name} has no stage {stage}; it has {stages_text(chosen)}")
     return chosen, chosen.stages[stage]
 
 
@@ -27,6 +25,6 @@ def input_shapes(stage: Stage) -> str:
     return ", ".join(f"{t.name} {t.dtype}[{','.join(map(str, t.shape))}]" for t in stage.inputs) or "no inputs"
 
 
-def _stages(net: Net) -> Iterator[str]:
-    for number, stage in enumerate(net.stages):
-        yield f"{number} ({input_shapes(stage)})"
+def stages_text(net: Net) -> str:
+    """``0 (x f32[1,3]), 1 (x f32[4,3])``: the stages of a net."""
+    return ", ".join(f"{number} ({input_shapes(stage)})" for number, stage in enumerate(net.stages))

@@ -35,7 +35,8 @@ class Mismatch(Observer):
     """Compares the results of each op with the reference when the op has executed its last command.
 
     A tensor that several records write (one per core) is compared after the last of them. ``excepted``: patterns of
-    names that are not compared. ``birth``: go on where an operand was wrong already; one that is wrong before the op's
+    names that are not compared. Where the inputs are not those of the reference it says so once, and stops nowhere.
+    ``birth``: go on where an operand was wrong already; one that is wrong before the op's
     first command is looked at again after its last, because an op may load part of it itself.
     """
 
@@ -47,6 +48,8 @@ class Mismatch(Observer):
         self._last_of: dict[tuple[int, str, str], int] | None = None
         self._suspects: dict[int, list[MappedTensor]] = {}
         self._inherited: set[tuple[int, str]] = set()
+        self._is_comparable: bool | None = None
+        """Whether the inputs are those of the reference; None: nobody has looked."""
 
     @classmethod
     def of(cls, condition: str | None) -> Mismatch:
@@ -55,11 +58,11 @@ class Mismatch(Observer):
         return cls(tuple(word for word in words if word != BIRTH), BIRTH in words)
 
     def before_op(self, inspector: Inspector, record: OpRecord) -> None:
-        if self._birth:
+        if self._birth and self._has_its_inputs(inspector):
             self._suspects[record.index] = [value for value in record.operands if self._is_wrong(inspector, value)]
 
     def after_op(self, inspector: Inspector, record: OpRecord) -> Finding | None:
-        if inspector.reference is None:
+        if inspector.reference is None or not self._has_its_inputs(inspector):
             return None
         if any(self._is_wrong(inspector, value) for value in self._suspects.pop(record.index, ())):
             self._inherited.add((record.line, record.slice_text))
@@ -80,6 +83,19 @@ class Mismatch(Observer):
         if stop.ordinal == 0:
             self._suspects.clear()
             self._inherited.clear()
+
+    def _has_its_inputs(self, inspector: Inspector) -> bool:
+        """Whether the program runs on the inputs that the reference was made with, as far as it holds them."""
+        if self._is_comparable is None and inspector.reference is not None:
+            others = inspector.reference.other_inputs(inspector.machine)
+            others = [name for name in others if not self._excepts(inspector, name)]
+            self._is_comparable = not others
+            if others:
+                inspector.listener.note(
+                    f"{', '.join(others)}: not the input that the reference was made with, so no op is compared; give "
+                    "the input that belongs to the reference"
+                )
+        return self._is_comparable is not False
 
     def _excepts(self, inspector: Inspector, name: str) -> bool:
         return name in inspector.excepted or any(fits(name, pattern) for pattern in self._excepted)

@@ -56,7 +56,7 @@ def texts(names: Scope) -> Iterator[str]:
 
 def _first(machine: Machine, reference: Reference, value: Value) -> WrongElement | None:
     view, named = value.view, value.named
-    if named is None or not isinstance(view, View) or value.pending:
+    if named is None or not isinstance(view, View) or value.absence:
         return None
     compared = reference.compare(machine, named)
     if compared is None or not compared.complaints or compared.metrics.first_bad is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy as np
 from tdb_dap.engine.bmodel import SubnetInfo, TensorInfo
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.hardware.geometry import Geometry
-from tdb_dap.engine.hardware.strides import contiguous, in_words
+from tdb_dap.engine.hardware.strides import contiguous, in_words, is_same_order, transposed_from
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.errors import BadInput
+from tdb_dap.system.remarks import remark
 
 
 @dataclass(frozen=True)
@@ -42,18 +44,27 @@ class Tensor:
 
         Floats into 8 bits: clip(round half away(x * scale + zero point)); into wider integers: truncated; into bf16:
         the upper half of float32; into f16: rounded. BadInput names ``where`` if shape, type or a number do not fit:
-        a finite number that would be infinite, or NaN where there are integers.
+        a finite number that would be infinite, NaN where there are integers, as many numbers in another layout. What
+        share of the numbers is rounded or clipped by an input of plain integers is a remark.
         """
         if numbers.dtype.kind not in "fiub":
             raise BadInput(f"{where}: {numbers.dtype} is not a number type; {self.name} needs {self.dtype}")
-        if numbers.size != self.view.size:
+        if not is_same_order(numbers.shape, self.shape):
             raise BadInput(
                 f"{where}: shape {list(numbers.shape)} does not fit input {self.name} of shape {list(self.shape)}"
+                f"{self._way_out(numbers.shape)}"
             )
         numbers = numbers.reshape(self.shape)
         if self.dtype.is_float:
             return self._lower_float(numbers, where)
         return self._lower_integer(numbers, where)
+
+    def _way_out(self, shape: tuple[int, ...]) -> str:
+        """What to do with an array of the right size in another layout; empty where nothing is known."""
+        order = transposed_from(shape, self.shape)
+        if order is not None:
+            return f": the same axes in another order; give the array.transpose({', '.join(map(str, order))})"
+        return ": as many numbers in another layout" if prod(shape) == self.view.size else ""
 
     def _lower_float(self, numbers: Array, where: str) -> Array:
         with np.errstate(over="ignore"):
@@ -79,14 +90,39 @@ class Tensor:
             with np.errstate(over="ignore"):  # what is infinite is clipped
                 scaled = numbers.astype(np.float32) * np.float32(self.scale) + np.float32(self.zero_point)
             rounded = np.copysign(np.floor(np.abs(scaled) + np.float32(0.5)), scaled)
+            self._remark_changes(scaled, rounded, where)
             return self.dtype.encode(np.clip(rounded, self.dtype.minimum, self.dtype.maximum))
-        whole = np.trunc(numbers.astype(np.float64)) if numbers.dtype.kind == "f" else numbers
-        if whole.size and (whole.min() < self.dtype.minimum or whole.max() > self.dtype.maximum):
+        integers = np.trunc(numbers.astype(np.float64)) if numbers.dtype.kind == "f" else numbers
+        if integers.size and (integers.min() < self.dtype.minimum or integers.max() > self.dtype.maximum):
             raise BadInput(
-                f"{where}: values from {whole.min()} to {whole.max()} of type {numbers.dtype} do not fit "
+                f"{where}: values from {integers.min()} to {integers.max()} of type {numbers.dtype} do not fit "
                 f"input {self.name} of type {self.dtype}"
             )
-        return self.dtype.encode(whole)
+        self._remark_changes(numbers, integers, where)
+        return self.dtype.encode(integers)
+
+    def _remark_changes(self, numbers: Array, integers: Array, where: str) -> None:
+        """Remark which share of ``numbers``, in steps of the input, is not what the input can hold.
+
+        Rounding is what a scaled input is for, and so is clipping by one step at the end of its range.
+        """
+        is_plain = self.scale == 1 and self.zero_point == 0
+        least, most = self.dtype.minimum, self.dtype.maximum
+        slack = 0 if is_plain else 1
+        clipped = int(np.count_nonzero((integers < least - slack) | (integers > most + slack)))
+        fractions = int(np.count_nonzero(numbers != integers)) if is_plain else 0
+        if not clipped and not fractions:
+            return
+        low, high = float(numbers.min()), float(numbers.max())
+        parts = [(fractions, "are rounded" if self.dtype.itemsize == 1 else "are truncated"), (clipped, "are clipped")]
+        if fractions and low >= 0 and high <= 1:
+            parts = [(numbers.size, "of them become 0 or 1" if integers.any() else "of them become 0")]
+        shares = " and ".join(f"{_percent(count, numbers.size)} {change}" for count, change in parts if count)
+        steps = "" if is_plain else " steps"
+        remark(
+            f"{where}: input {self.name} is {self.dtype} ({least} to {most}), the values given are {low:g} to "
+            f"{high:g}{steps}: {shares}"
+        )
 
     def raise_(self, bits: Array) -> Array:
         """Numbers of stored words: (q - zero point) * scale in float32 for scaled integers; floats widened."""
@@ -98,6 +134,14 @@ class Tensor:
         centred = numbers.astype(np.float32) - np.float32(self.zero_point)
         result: np.ndarray[Any, np.dtype[Any]] = centred * np.float32(self.scale)
         return result
+
+
+def _percent(count: int, size: int) -> str:
+    """A share in percent, never 0 for something and never 100 for less than all."""
+    share = 100 * count / size
+    if count == size:
+        return "100 %"
+    return f"{min(max(share, 0.1), 99.9):.1f} %"
 
 
 def borders(info: SubnetInfo, geometry: Geometry) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:

@@ -9,7 +9,17 @@ from tdb_dap.engine.reference.comparison import Comparison
 
 Role = Literal["operand", "result", "output"]
 Verdict = Literal["pass", "fail", "unknown", "excepted"]
-Reason = Literal["", "weight", "load or store", "no such name", "other size", "rearranged", "unknown layout"]
+Reason = Literal[
+    "",
+    "weight",
+    "load or store",
+    "no such name",
+    "other size",
+    "other shape",
+    "rearranged",
+    "unknown layout",
+    "unknown type",
+]
 """Why there is no verdict; empty if there is one."""
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from tdb_dap.engine.compare.assembly import Whole
 from tdb_dap.engine.compare.finding import Checked
 from tdb_dap.engine.hardware.dtypes import Array, DType
+from tdb_dap.engine.hardware.strides import transposed_from
 from tdb_dap.engine.reference.comparison import Comparer, Sides
 from tdb_dap.engine.reference.reference import Reference
 
@@ -17,13 +18,15 @@ from tdb_dap.engine.reference.reference import Reference
 class Gathered:
     """A tensor and all that its verdict depends on; it does not change when the run goes on.
 
-    ``whole``: what was computed, None: there is no verdict, ``checked`` says why; ``dtype``, ``scale``: of the tensor.
+    ``whole``: what was computed, None: there is no verdict, ``checked`` says why; ``dtype``, ``scale``: of the tensor;
+    ``shape``: of the tensor in the model.
     """
 
     checked: Checked
     whole: Whole | None = None
     dtype: DType | None = None
     scale: float = 1.0
+    shape: tuple[int, ...] = ()
 
 
 class Judge:
@@ -39,19 +42,36 @@ class Judge:
         if whole is None or reference is None:
             return checked
         identity, dtype = whole.identity, gathered.dtype
+        is_in_order = reference.is_in_order(checked.name, gathered.shape)
+        shape = gathered.shape
         result = self._comparer.compare(
             checked.name,
-            Sides(lambda: _sides(reference, checked.name, whole)),
+            Sides(lambda: _sides(reference, checked.name, whole, shape)),
             reference.tolerances.of(checked.name, dtype.name if dtype else None),
             dtype,
             gathered.scale,
-            None if identity is None else (reference.own_name(checked.name), identity),
+            None if identity is None or not is_in_order else (reference.own_name(checked.name), identity),
         )
-        return replace(checked, verdict="fail" if result.complaints else "pass", comparison=result)
+        if is_in_order:
+            return replace(checked, verdict="fail" if result.complaints else "pass", comparison=result)
+        own = reference.shape(checked.name)
+        assert own is not None
+        if result.complaints:  # as many numbers in another layout are no error of an op
+            return replace(checked, reason="other shape", note=f"not comparable: {misfit(own, shape)}")
+        way = "compared transposed" if transposed_from(own, shape) else "compared in the order of memory"
+        return replace(checked, verdict="pass", comparison=result, note=f"{way}: {misfit(own, shape)}")
 
 
-def _sides(reference: Reference, name: str, whole: Whole) -> tuple[Array, Array]:
-    found = reference.whole(name)
+def misfit(expected: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    """``the reference has shape [1, 18, 64], the model [1, 64, 18]``."""
+    return f"the reference has shape {list(expected)}, the model {list(shape)}"
+
+
+def _sides(reference: Reference, name: str, whole: Whole, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    found = reference.whole(name, shape)
     assert found is not None
     expected: Array = np.ascontiguousarray(found, np.float32)
-    return whole.numbers(expected), expected
+    own = whole.words.shape
+    if expected.shape == own:
+        return whole.numbers(expected), expected
+    return whole.numbers(expected.reshape(own)).reshape(expected.shape), expected

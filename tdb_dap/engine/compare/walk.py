@@ -17,9 +17,10 @@ import numpy as np
 
 from tdb_dap.engine.compare.assembly import Assembly, Whole
 from tdb_dap.engine.compare.finding import Checked, Reason, Role
-from tdb_dap.engine.compare.judging import Gathered
+from tdb_dap.engine.compare.judging import Gathered, misfit
 from tdb_dap.engine.compare.segments import put
 from tdb_dap.engine.control.observers import Observer, next_of
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.engine.reference.reference import Reference, numbers_from, words_of
@@ -121,8 +122,27 @@ class Walk(Observer):
             self._borders(inspector, _lying_at(views, tensors), "output", command.name, command.ordinal)
 
     def finished(self, inspector: Inspector) -> None:
-        outputs = dict(enumerate(inspector.program.outputs))
-        self._borders(inspector, outputs, "output", "output", inspector.ordinal - 1)
+        """The net's outputs as a reader gets them; not again those that nobody has touched since their op."""
+        outputs = inspector.program.outputs
+        self._said -= {tensor.name for tensor in outputs if not self._is_settled(inspector, tensor)}
+        self._borders(inspector, dict(enumerate(outputs)), "output", "output", inspector.ordinal - 1)
+
+    def _is_settled(self, inspector: Inspector, tensor: Tensor) -> bool:
+        """Whether an op that was looked at has left its result where the output lies, and nobody has written since."""
+        place = ByteRanges.of(tensor.view)
+        made = [
+            (record.last, value)
+            for record in self._records(inspector)
+            for value in record.results
+            if value.name == tensor.name and value.view is not None
+        ]
+        if not all(value.view is not None and ByteRanges.of(value.view).overlaps(place) for _, value in made):
+            return False
+        last = max((last for last, _ in made), default=None)
+        if last is None or tensor.name not in self._said:
+            return False
+        later = inspector.program.accesses.touching(place, reads=False, writes=True, start=last + 1)
+        return next(later, None) is None
 
     def _borders(
         self, inspector: Inspector, tensors: Mapping[int, Tensor], role: Role, opcode: str, ordinal: int
@@ -137,13 +157,13 @@ class Walk(Observer):
             dtype = tensor.dtype
             actual = tensor.raise_(inspector.memory.read(tensor.view)).astype(np.float32)
             made = partial(Checked, 0, opcode, tensor.name, role, index, dtype.name, ordinal, ordinal)
-            if reference.tolerances.excepts(tensor.name):
+            if reference.tolerances.excepts(tensor.name) or tensor.name in inspector.excepted:
                 self._found(Gathered(made("excepted")))
             elif actual.size != math.prod(shape):
-                self._found(Gathered(made("unknown", "other size", _misfit(shape, actual.shape))))
+                self._found(Gathered(made("unknown", "other size", misfit(shape, actual.shape))))
             else:
                 numbers = Whole(actual.reshape(shape), None)
-                self._found(Gathered(made("unknown"), numbers, dtype, abs(tensor.scale) or 1.0))
+                self._found(Gathered(made("unknown"), numbers, dtype, abs(tensor.scale) or 1.0, tensor.shape))
 
     def _is_wanted(self, record: OpRecord, role: Role, index: int, value: MappedTensor) -> bool:
         return self._wanted is None or (record.line, role, index, value.name) in self._wanted
@@ -171,7 +191,7 @@ class Walk(Observer):
             assert inspector.reference is not None
             if key not in self._open:
                 source = self._made.get(value.name) if role == "operand" else None
-                self._open[key] = _assembly(inspector.reference, value.name, source)
+                self._open[key] = _assembly(inspector.reference, value, source)
             if role == "result":
                 self._made[value.name] = self._open[key]
             self._open[key].add(value, words)
@@ -190,7 +210,7 @@ class Walk(Observer):
         if assembly is None or reference is None:
             return Gathered(made("unknown", *_reason(inspector, value)))
         checked = made("unknown", pieces=assembly.pieces, covered=assembly.covered)
-        return Gathered(checked, assembly.whole, dtype, abs(value.scale))
+        return Gathered(checked, assembly.whole, dtype, abs(value.scale), value.whole_shape)
 
     def _put_right(self, inspector: Inspector, value: MappedTensor) -> None:
         """The reference's numbers in the place of what was computed, for the ops that read it."""
@@ -266,16 +286,17 @@ def _has_expected(inspector: Inspector, value: MappedTensor) -> bool:
     return inspector.reference is not None and inspector.reference.fits(value)
 
 
-def _assembly(reference: Reference, name: str, source: Assembly | None) -> Assembly:
-    shape = reference.shape(name)
+def _assembly(reference: Reference, value: MappedTensor, source: Assembly | None) -> Assembly:
+    name, shape = value.name, reference.shape(value.name)
     assert shape is not None
-    return Assembly(shape, partial(_whole, reference, name), source)
+    return Assembly(shape, partial(_whole, reference, name, value.whole_shape, shape), source)
 
 
-def _whole(reference: Reference, name: str) -> Array:
-    found = reference.whole(name)
+def _whole(reference: Reference, name: str, shape: tuple[int, ...], own: tuple[int, ...]) -> Array:
+    """The reference's numbers in the model's order of axes, listed in a shape of the reference's."""
+    found = reference.whole(name, shape)
     assert found is not None
-    return found
+    return found.reshape(own)
 
 
 def _shaped(value: MappedTensor, words: Array, expected: Array) -> Array:
@@ -311,10 +332,6 @@ def _are_close(actual: Array, expected: Array) -> bool:
     return bool(np.allclose(actual, expected, rtol=_CLOSE, atol=_CLOSE_ABSOLUTE, equal_nan=True))
 
 
-def _misfit(expected: tuple[int, ...], shape: tuple[int, ...]) -> str:
-    return f"the reference has shape {list(expected)}, the model {list(shape)}"
-
-
 def _reason(inspector: Inspector, value: MappedTensor) -> tuple[Reason, str]:
     """Why a tensor could not be compared, in general and for this one."""
     reference = inspector.reference
@@ -325,7 +342,9 @@ def _reason(inspector: Inspector, value: MappedTensor) -> tuple[Reason, str]:
         return "rearranged", "stored with its channels spread for the convolution after it"
     if value.view is None:
         return "unknown layout", f"layout {value.layout} is not described"
-    return "other size", _misfit(shape, value.reshape or value.shape)
+    if value.element_type is None:
+        return "unknown type", f"the type {value.type_text} is not known"
+    return "other size", misfit(shape, value.reshape or value.shape)
 
 
 def _kind(inspector: Inspector, value: MappedTensor) -> Reason:

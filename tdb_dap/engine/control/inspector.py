@@ -65,9 +65,15 @@ class Inspector:
         return evaluate(expression, scope or self.scope())
 
     def read(self, what: View | Constant | str) -> Array:
-        """Numbers of a view or expression in their logical shape; bf16 widened to float32."""
+        """Numbers of a view or expression in their logical shape; bf16 widened to float32.
+
+        A tensor that is not yet computed comes marked, see ``outputs``; BadExpression for one that is overwritten.
+        """
         if isinstance(what, str):
-            return self.evaluate(what).array
+            value = self.evaluate(what)
+            if value.pending:
+                return NotComputed.mark(value.array, f"{value.title} is not yet computed", "read of its view")
+            return value.array
         return self.machine.read(what)
 
     def write(self, what: View | str, value: Any) -> None:

@@ -19,16 +19,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Part:
-    """The elements of ``view`` that each step of ``index`` selects in turn; ``title``: how the user wrote it."""
+    """The elements of ``view`` that each step of ``index`` selects in turn; ``title``: how the user wrote it.
+
+    ``absence``: why memory does not hold the tensor now; empty if it does.
+    """
 
     title: str
     view: View
     index: tuple[Any, ...] = ()
+    absence: str = ""
 
     @property
     def ranges(self) -> ByteRanges:
-        """The bytes."""
-        return ByteRanges.of(self.view, self.index)
+        """The bytes; BadExpression if the index selects no elements of the view."""
+        try:
+            return ByteRanges.of(self.view, self.index)
+        except (IndexError, TypeError, ValueError):
+            raise _no_part(self) from None
 
 
 def part_named(text: str, names: Names) -> Part:
@@ -36,11 +43,20 @@ def part_named(text: str, names: Names) -> Part:
     value, index = evaluate_place(text, names)
     if not isinstance(value.view, View):
         raise BadExpression(f"{text.strip()} is not a place in memory")
-    return Part(text.strip(), value.view, index)
+    return Part(text.strip(), value.view, index, value.absence)
+
+
+def _no_part(part: Part) -> BadExpression:
+    return BadExpression(f"{part.title}: %{part.view.name} of shape {list(part.view.shape)} has no such part")
 
 
 def assign(machine: Machine, part: Part, numbers: Any) -> None:
-    """Overwrite a part with numbers, broadcast to its shape; the other elements keep their bits. It is an edit."""
+    """Overwrite a part with numbers, broadcast to its shape; the other elements keep their bits. It is an edit.
+
+    BadExpression where the index selects nothing, or where memory holds another tensor now.
+    """
+    if part.absence:
+        raise BadExpression(f"{part.title} {part.absence}: writing there would change another tensor")
     words = machine.memory.read(part.view)
     inside = words
     try:
@@ -51,9 +67,7 @@ def assign(machine: Machine, part: Part, numbers: Any) -> None:
         wanted = np.broadcast_to(np.asarray(numbers), shape)
         inside[last] = part.view.dtype.words_for(np.atleast_1d(wanted)).reshape(shape)
     except (IndexError, TypeError):
-        raise BadExpression(
-            f"{part.title}: %{part.view.name} of shape {list(part.view.shape)} has no such part"
-        ) from None
+        raise _no_part(part) from None
     except ValueError:
         raise BadExpression(
             f"a value of shape {list(np.shape(numbers))} does not fit into {part.title}, shape {list(shape)}"

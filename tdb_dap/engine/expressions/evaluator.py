@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import keyword
 import operator
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +22,9 @@ from tdb_dap.engine.expressions.functions import FUNCTIONS, KEYWORDS, Budget, re
 from tdb_dap.engine.expressions.lexer import NameList, Names, shortened, translated
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.errors import BadExpression, TdbError
+
+_SIGNS = re.compile(r"\w[/:.-]+\w|^/\w")
+"""What names of tensors have that are no words."""
 
 LONGEST = 4000
 """Characters of one expression."""
@@ -68,7 +72,12 @@ _NOT_TENSORS = frozenset({"out", "ref", "input", "output", "weight", *_CONSTANTS
 
 
 def evaluate(text: str, names: Names) -> Value:
-    """Value of ``text``; BadExpression, one line, for whatever is wrong with it."""
+    """Value of ``text``; BadExpression, one line, for whatever is wrong with it.
+
+    A text that is the name of a tensor as a whole means this tensor, whatever signs it has.
+    """
+    if (tensor := _named_so(text, names)) is not None:
+        return tensor
     tree, own = _parsed(text, names)
     with _refusing(text):
         result = _Evaluator(own, names).visit(tree.body)
@@ -78,6 +87,17 @@ def evaluate(text: str, names: Names) -> Value:
             raise BadExpression(f"{shortened(text)}: choose one, for instance {shortened(text)}[0]")
         array = np.asarray(result)
     return Value(text.strip(), lambda: array)
+
+
+def _named_so(text: str, names: Names) -> Value | None:
+    """The tensor of a name that is no word: names of ONNX have slashes, colons and dots."""
+    name = text.strip()
+    if not _SIGNS.search(name) or len(name) > LONGEST:
+        return None
+    try:
+        return names.location(name)
+    except BadExpression:
+        return None
 
 
 @contextmanager
@@ -100,6 +120,8 @@ def evaluate_place(text: str, names: Names) -> tuple[Value, tuple[Any, ...]]:
 
     BadExpression if it computes something instead.
     """
+    if (tensor := _named_so(text, names)) is not None:
+        return tensor, ()
     tree, own = _parsed(text, names)
     with _refusing(text):
         found, index = _Evaluator(own, names).place(tree.body)
@@ -241,7 +263,7 @@ class _Evaluator(ast.NodeVisitor):
             self._budget.spend(work_of(None, index.array if isinstance(index, Value) else index))
         part = array[index.array if isinstance(index, Value) else index]
         if isinstance(whole, Value) and (whole.is_real or whole.is_quantised):  # a part is still of the same unit
-            return Value(whole.title, lambda: part, None, whole.named, whole.pending, whole.is_real)
+            return Value(whole.title, lambda: part, None, whole.named, is_real=whole.is_real)
         return part
 
     def place(self, node: ast.AST) -> tuple[Any, tuple[Any, ...]]:

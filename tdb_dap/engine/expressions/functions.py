@@ -98,7 +98,9 @@ def _real(value: Any) -> Any:
     """The numbers that a quantised value stands for: (stored - zero point) * scale."""
     if not isinstance(value, Value):
         return value
-    return Value(f"real({value.title})", lambda: value.real, None, None, value.pending, is_real=True)
+    return Value(
+        f"real({value.title})", lambda: value.real, pending=value.pending, is_real=True, overwriter=value.overwriter
+    )
 
 
 def _where(condition: Array, *choices: Any) -> Any:

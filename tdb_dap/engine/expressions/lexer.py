@@ -65,6 +65,8 @@ _TOKEN = re.compile(
     | (?P<address>%?{ADDRESS}(?![\w:]))
     | (?P<item>\b(?:in|out|ref)\b)\s*\[\s*(?P<number0>-?\d+)\s*\](?=@(?:op)?\d)
     | (?P<list>\b(?:in|out|ref)(?=\s*\[))
+    | (?P<tensor>\b[A-Za-z_]\w*(?:\.\w+)*)(?=@(?:op)?\d)
+    | (?P<dotted>\b[A-Za-z_]\w*(?:\.\w+)+)
     | (?P<word>[A-Za-z_]\w*) | (?P<number>(?:\d[\w.]*|\.\d\w*)(?:(?<=[eE])[+-]\d+)?)
     | (?P<space>\s+) | (?P<other>.)
     """,
@@ -74,7 +76,7 @@ _TOKEN = re.compile(
 _MOMENT = re.compile(r"@(?P<op>op)?(?P<focus>\d{1,12})(?::(?P<line>\d{1,12}))?(?!\w)")
 """What may follow a name: the command that sees it, ``@202``; its op, ``@op202``; from a line, ``@202:40``."""
 
-_DEPENDENT = ("location", "alias", "border", "value", "address", "item", "list")
+_DEPENDENT = ("location", "alias", "border", "value", "address", "item", "list", "tensor", "dotted")
 """Tokens whose meaning depends on where the program stands."""
 
 
@@ -187,11 +189,23 @@ def _meaning(token: _Token, names: Names | None) -> Callable[[], Any]:
         return lambda: known.memory(address, core, match["dtype"], shape)
     if match["value"]:
         return lambda: known.value(match["value"])
+    if match["tensor"]:
+        return lambda: known.location(match["tensor"])
+    if match["dotted"]:
+        return lambda: _dotted(match["dotted"], known)
     if match["address"]:
         return lambda: known.at(match["address"])
     if match["item"]:
         return lambda: NameList(match["item"], known)[int(match["number0"])]
     return lambda: NameList(match["list"], known)
+
+
+def _dotted(name: str, names: Names) -> Value:
+    """The tensor of a name with dots, which is not Python's attribute of anything."""
+    try:
+        return names.location(name)
+    except BadExpression as error:
+        raise BadExpression(f"{error}, and expressions cannot use attributes (a.b)") from None
 
 
 def _nothing() -> None:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tdb_dap.engine.expressions.lexer import Level
+from tdb_dap.engine.expressions.presence import overwriter_of_border, overwriter_of_operand, overwriter_of_result
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.engine.hardware import dtypes
 from tdb_dap.engine.hardware.addresses import parse_address
-from tdb_dap.engine.hardware.byte_ranges import ByteRanges
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges, share_a_byte
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.strides import contiguous
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from tdb_dap.engine.reference.reference import Reference
     from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp, Region
     from tdb_dap.engine.source.source_map import MappedTensor, OpRecord
+
+
+def _nobody() -> str:
+    return ""
 
 
 _OF_LAUNCHES: dict[str, Callable[[Launch], int | None]] = {
@@ -170,7 +175,7 @@ class Scope:
         for record in self._nearest(lambda r: r.line == definition.op.line):
             result = record.result(definition.index)
             if result is not None and result.view is not None:
-                return self._named(result, name, self._is_pending(record))
+                return self._result_of(record, result, name)
         return None
 
     def location(self, name: str) -> Value:
@@ -180,15 +185,16 @@ class Scope:
         if (border := self._in_its_own_memory(name)) is not None:
             return border
         for record in self._nearest(lambda r: any(v.name == name for v in (*r.results, *r.operands))):
-            pending = self._is_pending(record)
             for named, is_result in (*((v, True) for v in record.results), *((v, False) for v in record.operands)):
                 if named.name == name and named.view is not None:
-                    return self._named(named, pending=pending and is_result)
+                    return self._result_of(record, named) if is_result else self._operand_of(record, named)
         program = self.machine.program
-        for tensor in (*program.inputs, *program.outputs):
+        for tensor in program.inputs:
             if tensor.name == name:
-                pending = tensor not in program.inputs and not self._is_written(tensor)
-                return Value(name, self._reader(tensor.view), tensor.view, pending=pending)
+                return self._border("input", tensor, 0)
+        for tensor in program.outputs:
+            if tensor.name == name:
+                return Value(name, self._reader(tensor.view), tensor.view, pending=not self._is_written(tensor))
         raise BadExpression(f"there is no tensor named {name!r}")
 
     def _in_its_own_memory(self, name: str) -> Value | None:
@@ -264,9 +270,15 @@ class Scope:
         for part, end in ((program, len(program.commands)), *(((subnet, subnet.stop),) if subnet is not None else ())):
             for tensor in part.inputs if kind == "input" else part.outputs:
                 if tensor.name == name:
-                    pending = kind == "output" and self.machine.ordinal < end
-                    return Value(name, self._reader(tensor.view), tensor.view, pending=pending)
+                    return self._border(kind, tensor, end)
         raise BadExpression(f"there is no {kind} named {name!r}")
+
+    def _border(self, kind: str, tensor: Tensor, end: int, title: str = "") -> Value:
+        """An input, or an output that is there when command ``end`` is reached."""
+        pending = kind == "output" and self.machine.ordinal < end
+        read = self._reader(tensor.view)
+        who = self._saying(lambda: overwriter_of_border(self.machine, tensor.view, -1)) if kind == "input" else _nobody
+        return Value(title or tensor.name, read, tensor.view, pending=pending, overwriter=who)
 
     @property
     def _launch(self) -> Launch | None:
@@ -290,9 +302,9 @@ class Scope:
         names = op.operands if op else ()
         entries: Sequence[object] = record.raw.list_of("operands")
         if len(names) != len(entries):
-            return [self._named(named) for named in record.operands]
+            return [self._operand_of(record, named) for named in record.operands]
         present = [name for name, entry in zip(names, entries, strict=True) if entry]
-        return [self._named(named, name) for named, name in zip(record.operands, present, strict=True)]
+        return [self._operand_of(record, named, name) for named, name in zip(record.operands, present, strict=True)]
 
     def _op_results(self) -> list[Value]:
         record, op = self.record, self._op
@@ -301,7 +313,7 @@ class Scope:
         name = op.results[0] if op and len(op.results) == 1 else ""
         several = len(record.results) > 1
         return [
-            self._named(named, f"{name}#{i}" if name and several else name, self._is_pending(record))
+            self._result_of(record, named, f"{name}#{i}" if name and several else name)
             for i, named in enumerate(record.results)
         ]
 
@@ -339,11 +351,54 @@ class Scope:
     def _is_pending(self, record: OpRecord) -> bool:
         return bool(record.ordinals) and record.last >= self.machine.ordinal
 
-    def _named(self, named: MappedTensor, mlir_name: str = "", pending: bool = False) -> Value:
+    def _result_of(self, record: OpRecord, named: MappedTensor, mlir_name: str = "") -> Value:
+        """A result of an op: not yet computed before it has ended, overwritten once another tensor lies there."""
+        who = self._saying(lambda: overwriter_of_result(self.machine, record, named))
+        is_pending = self._is_pending(record) or self._is_completed_by_others(record, named)
+        return self._named(named, mlir_name, is_pending, who)
+
+    def _is_completed_by_others(self, record: OpRecord, named: MappedTensor) -> bool:
+        """Whether other cores have not written their parts of a result in memory that all share yet."""
+        view = named.view
+        if view is None or not view.space.is_shared:
+            return False
+        others = (other for other in self.machine.program.source.records_at(record.line) if self._is_pending(other))
+        return any(
+            value.name == named.name and value.view is not None and share_a_byte(value.view, view)
+            for other in others
+            for value in other.results
+        )
+
+    def _operand_of(self, record: OpRecord, named: MappedTensor, mlir_name: str = "") -> Value:
+        """An operand of an op, there until another tensor lies in its place."""
+        who = self._saying(lambda: overwriter_of_operand(self.machine, record, named))
+        return self._named(named, mlir_name, overwriter=who)
+
+    def _named(
+        self,
+        named: MappedTensor,
+        mlir_name: str = "",
+        pending: bool = False,
+        overwriter: Callable[[], str] = _nobody,
+    ) -> Value:
         if named.view is None:
             return self._unplaced(named.name)
         title = f"{mlir_name} {named.name}".strip()
-        return Value(title, self._reader(named.view), named.view, named, pending)
+        return Value(title, self._reader(named.view), named.view, named, pending, overwriter=overwriter)
+
+    def _saying(self, find: Callable[[], int | None]) -> Callable[[], str]:
+        """Says which command ``find`` finds: ``B111 (line 39)``; nothing if there is none."""
+
+        def who() -> str:
+            ordinal = find()
+            if ordinal is None:
+                return ""
+            command = self.machine.command_at(ordinal)
+            source = self.machine.program.source
+            place = f" ({source.place_text(command.mlir_lines[0])})" if command.mlir_lines else ""
+            return f"{command.token}{place}"
+
+        return who
 
     def _reader(self, view: View | Constant) -> Callable[[], Array]:
         return lambda: self.machine.read(view)
@@ -375,7 +430,7 @@ class Scope:
             inputs = self._arguments(function or (region.function if region is not None else ""))
             number = int(name.removeprefix("%arg"))
             if number < len(inputs):
-                return Value(f"{name} {inputs[number].name}", self._reader(inputs[number].view), inputs[number].view)
+                return self._border("input", inputs[number], 0, f"{name} {inputs[number].name}")
         raise BadExpression(f"{name} is not defined in this function")
 
     def _arguments(self, function: str) -> Sequence[Tensor]:

@@ -13,6 +13,7 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.hardware.views import Constant, View
 from tdb_dap.engine.rendering import html
+from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
     from tdb_dap.engine.source.source_map import MappedTensor
@@ -22,6 +23,9 @@ SMALL = 8
 
 
 NOT_COMPUTED = "(not yet computed)"
+
+OVERWRITTEN = "overwritten by"
+"""What stands before the command that has written over a tensor."""
 
 FIRST = 3
 """Numbers of a larger one that a row begins with."""
@@ -192,8 +196,9 @@ class Value:
 
     ``title``: how the user knows it (``%16 relu4_Relu``); ``load``: reads the stored numbers, narrow floats widened;
     ``view``: where it lies; ``named``: the compiler's record of it, which holds scale and zero point; ``pending``: what
-    computes it has not been executed, so the numbers are what happens to lie there. ``is_real``: the numbers are what
-    stored ones stand for, as a reference has them.
+    computes it has not been executed, so the numbers are what happens to lie there; ``overwriter``: says who has
+    written over it since it was computed, empty if nobody has. ``is_real``: the numbers are what stored ones stand for,
+    as a reference has them.
     """
 
     title: str
@@ -202,6 +207,20 @@ class Value:
     named: MappedTensor | None = None
     pending: bool = False
     is_real: bool = False
+    overwriter: Callable[[], str] = field(default=lambda: "", repr=False)
+
+    @cached_property
+    def absence(self) -> str:
+        """Why memory does not hold the tensor now, in brackets; empty if it does."""
+        if self.pending:
+            return NOT_COMPUTED
+        who = self.overwriter()
+        return f"({OVERWRITTEN} {who})" if who else ""
+
+    @property
+    def is_overwritten(self) -> bool:
+        """Whether another tensor lies where this one was computed."""
+        return not self.pending and bool(self.absence)
 
     @property
     def is_quantised(self) -> bool:
@@ -210,7 +229,17 @@ class Value:
 
     @cached_property
     def array(self) -> Array:
-        """The stored numbers."""
+        """The stored numbers; BadExpression if another tensor lies there now.
+
+        Of what is not yet computed it is what lies there before: who shows it has to say so.
+        """
+        if self.is_overwritten:
+            raise BadExpression(f"{self.title}: {self.absence[1:-1]}")
+        return self.in_memory
+
+    @cached_property
+    def in_memory(self) -> Array:
+        """The stored numbers that lie where the tensor belongs, whoever has written them."""
         return np.asarray(self.load())
 
     @cached_property
@@ -220,8 +249,8 @@ class Value:
 
     def forget(self) -> None:
         """Drop the numbers that were read."""
-        self.__dict__.pop("array", None)
-        self.__dict__.pop("statistics", None)
+        for name in ("array", "in_memory", "statistics", "absence"):
+            self.__dict__.pop(name, None)
 
     @property
     def real(self) -> Array:
@@ -250,11 +279,14 @@ class Value:
 
     def text(self) -> str:
         """``f32[1,16,30,30] min -3.1 max 4 mean 0.12``; small ones with their numbers, scalars just the number."""
-        note = f" {NOT_COMPUTED}" if self.pending else ""
         named = self.named if self.is_quantised else None
+        if self.absence and self.shape:
+            return f"{self.dtype_name}[{','.join(map(str, self.shape))}] {self.absence}"
+        if self.absence:
+            return self.absence
         if not self.shape:
-            return shown_number(self.array[()], named) + note
-        head = f"{self.dtype_name}[{','.join(map(str, self.shape))}]{note}"
+            return shown_number(self.array[()], named)
+        head = f"{self.dtype_name}[{','.join(map(str, self.shape))}]"
         if self.array.size <= SMALL:
             return f"{head} {shown_array(self.array.reshape(-1), named)}"
         return f"{head} {self.statistics.shown(named)}" if self.statistics else head
@@ -262,17 +294,19 @@ class Value:
     def row(self, mark: str = "") -> str:
         """``ui8 1×24×7×8  ✓  [200 12 0 …]  min 0 max 253``: a line that fits into a narrow pane.
 
-        ``mark``: what a comparison says. Of what is not yet computed there are no numbers: others lie there.
+        ``mark``: what a comparison says. Of what is not there now there are no numbers: others lie there.
         """
         named = self.named if self.is_quantised else None
         if not self.shape:
             return "  ".join(filter(None, (mark, self.text())))
-        numbers = NOT_COMPUTED if self.pending else numbers_row(self.array, named, self.statistics)
+        numbers = self.absence or numbers_row(self.array, named, self.statistics)
         return "  ".join(filter(None, (f"{self.dtype_name} {shape_text(self.shape)}", mark, numbers)))
 
     def hex_text(self) -> str:
         """As ``text``, with the stored bits instead of numbers; of a large tensor those of the first elements."""
         dtype = self.view.dtype if self.view is not None else None
+        if self.absence:
+            return self.text()
         if not self.shape:
             return bits_text(self.array, dtype)
         first = self.array.reshape(-1)[:SMALL]
@@ -292,7 +326,7 @@ def value_html(value: Value) -> str:
     named = value.named
     scaled = f"scale {named.scale:g}, zero point {named.zero_point}" if named is not None and named.scale != 1 else None
     parts.append(html.fields({"lies at": f"%{where}" if where else None, "quantised": scaled}))
-    if value.array.size:
+    if not value.absence and value.array.size:
         parts.append(_corner(value.array))
     return html.block(*parts)
 

@@ -43,6 +43,16 @@ def read_file(path: Path, most: int = limits.TEXT) -> bytes | bytearray:
         raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
+def start_of(path: Path, count: int = 8) -> bytes:
+    """The first bytes of a file, by which its kind is known; BadInput if it is none."""
+    size_of(path)
+    try:
+        with path.open("rb") as file:
+            return file.read(count)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
 def read_lines(path: Path, most: int = limits.TEXT) -> tuple[list[str], str]:
     """The lines of a text in UTF-8, and the SHA-256 of its bytes; BadInput as of ``read_file``.
 

@@ -6,23 +6,21 @@ language models, the bmodel stays beside that directory, whose ``ref_files.json`
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from tdb_dap.engine.files import limits
-from tdb_dap.engine.files.bounded_files import read_file
+from tdb_dap.engine.files.location_files import existing, locations_of, noted
+from tdb_dap.engine.files.reference_files import compilation, reference_of
 from tdb_dap.errors import BadInput
-
-NOTES = "ref_files.json"
-"""The compiler's list of the files it read and wrote."""
 
 _MOST_FOLDERS = 4096
 """Entries of a directory that are looked at."""
 
 _MOST_LISTED = 8
+
+_TEXTS = ("origin_mlir", "top_mlir", "tpu_mlir", "tpu_opt_mlir", "final_mlir", "tensor_location")
+"""Texts of a compilation, by their keys in the compiler's notes."""
 
 
 @dataclass(frozen=True)
@@ -41,25 +39,30 @@ class Context:
 
     @classmethod
     def find(cls, given: str | Path) -> Context:
-        """``given``: a context directory, the directory around it, or a bmodel file.
+        """``given``: a context directory, the directory around it, a bmodel file, or a text of the compilation.
+
+        The text is what an editor has open: final.mlir, or the .mlir of an earlier stage beside the context directory.
 
         BadInput says what is missing, or which of several models can be given.
         """
         path = Path(given).expanduser()
         try:
+            if path.name.removesuffix(".xz").endswith((".mlir", ".json")) and path.is_file():
+                path = _compiled_from(path)
             if path.is_dir():
                 directory, bmodel = _in_directory(path)
             elif path.exists():
                 directory, bmodel = _source_of(path), path
             else:
                 raise BadInput(f"{path}: no such file or directory; give a context directory or a .bmodel file")
+            mlir = existing(directory / "final.mlir")
             return cls(
                 directory,
                 bmodel,
-                _existing(directory / "final.mlir"),
-                _existing(directory / "tensor_location.json"),
-                _existing(directory / "input_ref_data.dat"),
-                _lonely(directory, "*_tpu_outputs.npz"),
+                mlir,
+                locations_of(directory, bmodel, mlir),
+                existing(directory / "input_ref_data.dat"),
+                reference_of(directory),
             )
         except OSError as error:
             raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
@@ -67,7 +70,7 @@ class Context:
     @classmethod
     def of_net(cls, folder: Path, bmodel: Path) -> Context:
         """One net of several in a bmodel. ``folder``: where it was compiled; what is missing there is None."""
-        mlir, locations = _existing(folder / "final.mlir"), _existing(folder / "tensor_location.json")
+        mlir, locations = existing(folder / "final.mlir"), existing(folder / "tensor_location.json")
         return cls(folder, bmodel, mlir, locations, None, None)
 
 
@@ -87,26 +90,54 @@ def _in_directory(path: Path) -> tuple[Path, Path]:
     raise BadInput(_no_model(path, models))
 
 
+def _compiled_from(text: Path) -> Path:
+    """The context directory that a text belongs to: its own, or the one whose notes or weights name it.
+
+    BadInput if there is none, or several.
+    """
+    folder = text.absolute().parent
+    if _own_model(folder) is not None:
+        return text.parent
+    name = text.name.removesuffix(".xz")
+    found = [other for other in _folders(folder) if _own_model(other) is not None and name in _texts_of(other)]
+    if len(found) == 1:
+        return text.parent / found[0].name
+    if found:
+        names = ", ".join(other.name for other in found[:_MOST_LISTED])
+        raise BadInput(f"{text}: {len(found)} models are compiled from it ({names}); give one of these directories")
+    raise BadInput(
+        f"{text}: no compiled model belongs to it; give the context directory that the compiler leaves "
+        "(model_deploy --debug), or a .bmodel file"
+    )
+
+
+def _texts_of(directory: Path) -> set[str]:
+    """Names of the texts that the compilation in a context directory goes through."""
+    names = {noted(directory, key) for key in _TEXTS}
+    parts = compilation(directory)
+    if parts is not None:
+        model, mode = parts
+        names |= {f"{model}{end}" for end in (".mlir", "_origin.mlir")}
+        names |= {f"{model}_{mode}_{stage}.mlir" for stage in ("tpu", "tpu_opt", "final")}
+    return names - {""}
+
+
 def _own_model(directory: Path) -> Path | None:
     """The bmodel that a context directory is about: in it, or named in its notes."""
-    return _existing(directory / "compilation.bmodel") or _noted(directory)
+    return existing(directory / "compilation.bmodel") or _noted(directory)
 
 
 def _noted(directory: Path) -> Path | None:
     """The bmodel that the compiler's notes name, if it is there; only beside or in the directory, nowhere else."""
-    try:
-        notes: Any = json.loads(read_file(directory / NOTES, limits.REPORT))
-        name = Path(notes["files"]["bmodel"]["path"]).name
-    except (OSError, ValueError, TypeError, KeyError, RecursionError, BadInput):
-        return None
+    name = noted(directory, "bmodel")
     if not name.endswith(".bmodel"):
         return None
-    return _existing(directory / name) or _existing(directory.absolute().parent / name)
+    return existing(directory / name) or existing(directory.absolute().parent / name)
 
 
 def _source_of(bmodel: Path) -> Path:
     """The directory with the sources of a bmodel: its own, or the context directory beside it that names it."""
-    if _existing(bmodel.parent / "final.mlir") is not None:
+    if existing(bmodel.parent / "final.mlir") is not None:
         return bmodel.parent
     found = [folder for folder in _folders(bmodel.parent) if (own := _noted(folder)) and own.samefile(bmodel)]
     return found[0] if len(found) == 1 else bmodel.parent
@@ -130,19 +161,3 @@ def _no_model(path: Path, others: list[Path]) -> str:
         f"{path}: no compilation.bmodel in this directory; give the context directory that the compiler leaves "
         "(model_deploy --debug), or a .bmodel file"
     )
-
-
-def _existing(path: Path) -> Path | None:
-    for candidate in (path, path.with_name(path.name + ".xz")):
-        if candidate.exists():
-            return candidate
-    return None
-
-
-def _lonely(directory: Path, pattern: str) -> Path | None:
-    """The one file of that kind in the directory or, as the compiler leaves it, beside the directory."""
-    for folder in (directory, directory.resolve().parent):
-        found = sorted(folder.glob(pattern))
-        if found:
-            return found[0] if len(found) == 1 else None
-    return None

@@ -39,12 +39,16 @@ class EditedAccesses:
         ours = [o for o in changed if o < before and not skips(o) and self._touches(o, place, True)]
         return max([o for o in (found, *ours) if o is not None], default=None)
 
-    def touching(self, place: ByteRanges, reads: bool, writes: bool, start: int = 0) -> list[int]:
-        """Ordinals from ``start`` on, ascending, of the commands that read or write a byte of ``place``."""
+    def touching(
+        self, place: ByteRanges, reads: bool, writes: bool, start: int = 0, stop: int | None = None
+    ) -> list[int]:
+        """Ordinals from ``start`` on and below ``stop``, ascending, of the commands that read or write a byte."""
         changed = self._edits.changed
-        found = [o for o in self._program.accesses.touching(place, reads, writes, start) if o not in changed]
+        found = [o for o in self._program.accesses.touching(place, reads, writes, start, stop) if o not in changed]
+        last = len(self._program.commands) if stop is None else stop
         for ordinal in changed:
-            if ordinal >= start and any(self._touches(ordinal, place, w) for w in (False,) * reads + (True,) * writes):
+            kinds = (False,) * reads + (True,) * writes
+            if start <= ordinal < last and any(self._touches(ordinal, place, is_write) for is_write in kinds):
                 found.append(ordinal)
         return sorted(o for o in found if not self._passes_over(o))
 

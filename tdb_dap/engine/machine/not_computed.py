@@ -1,4 +1,4 @@
-"""Outputs that nobody has computed yet: arrays whose numbers nobody can take for results."""
+"""Tensors that nobody has computed yet: arrays whose numbers nobody can take for results."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotFinished
 
-_KNOWN = frozenset({"shape", "size", "ndim", "dtype", "why", "nbytes", "__class__", "__dict__", "view"})
-"""What can be asked of an output before it is computed."""
+_KNOWN = frozenset({"shape", "size", "ndim", "dtype", "why", "way", "nbytes", "__class__", "__dict__", "view"})
+"""What can be asked of a tensor before it is computed."""
 
 
 class NotComputed(np.ndarray):
-    """Array in place of an output that is not computed; ``why`` it is not computed.
+    """Array in place of a tensor that is not computed; ``why`` it is not computed, ``way`` to what memory holds.
 
     Every use of its numbers raises NotFinished: elements, arithmetic, functions of NumPy, methods. As with masked
     arrays, ``numpy.asarray`` takes the mark away.
     """
 
     why: str
+    way: str
 
     @classmethod
-    def mark(cls, numbers: Array, why: str) -> NotComputed:
+    def mark(cls, numbers: Array, why: str, way: str = "outputs(partial=True)") -> NotComputed:
         """The same numbers, marked."""
         marked = np.ascontiguousarray(numbers).view(cls)
-        marked.why = why
+        marked.why, marked.way = why, way
         return marked
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        why = object.__getattribute__(self, "__dict__").get("why", "an output is not computed")
-        raise NotFinished(f"{why}; outputs(partial=True) gives what memory holds")
+        marks = object.__getattribute__(self, "__dict__")
+        why, way = marks.get("why", "a tensor is not computed"), marks.get("way", "outputs(partial=True)")
+        raise NotFinished(f"{why}; {way} gives what memory holds")
 
     def __getattribute__(self, name: str) -> Any:
         if name in _KNOWN:

@@ -45,6 +45,19 @@ def read_npz(path: Path) -> dict[str, Array]:
         raise _unusable(path, "an npz file", error) from None
 
 
+def shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
+    """Shapes of the arrays of an npz file by name, of which only the headers are read; BadInput as for ``read_npz``."""
+    found: dict[str, tuple[int, ...]] = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for name, member in _members(archive, path).items():
+                with archive.open(member) as file:
+                    found[name] = _header(file, member.file_size)[0]
+    except _TROUBLE as error:
+        raise _unusable(path, "an npz file", error) from None
+    return found
+
+
 def open_npz(path: Path, defers: bool = False) -> Mapping[str, Array]:
     """The arrays of an npz file, each read when it is asked for where they are large; BadInput as for ``read_npz``.
 

@@ -62,13 +62,16 @@ class Accesses:
                     return ordinal
         return None
 
-    def touching(self, place: ByteRanges, reads: bool, writes: bool, start: int = 0) -> Iterator[int]:
-        """Ordinals from ``start`` on, ascending, of the commands that read or write a byte of ``place``."""
-        for number in range(start // _CHUNK, -(-len(self._commands) // _CHUNK)):
+    def touching(
+        self, place: ByteRanges, reads: bool, writes: bool, start: int = 0, stop: int | None = None
+    ) -> Iterator[int]:
+        """Ordinals from ``start`` on and below ``stop``, ascending, of the commands that read or write a byte."""
+        stop = len(self._commands) if stop is None else min(stop, len(self._commands))
+        for number in range(start // _CHUNK, -(-stop // _CHUNK)):
             found = set[int]()
             for is_write in (False,) * reads + (True,) * writes:
                 found.update(self._chunk(number, is_write).touching(place))
-            yield from sorted(ordinal for ordinal in found if ordinal >= start)
+            yield from sorted(ordinal for ordinal in found if start <= ordinal < stop)
 
     def _chunk(self, number: int, is_write: bool) -> Chunk:
         key = (number, is_write)

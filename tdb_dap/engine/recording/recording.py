@@ -7,6 +7,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -51,9 +52,9 @@ class Recording:
     remark: str
 
     @classmethod
-    def read(cls, path: Path) -> Recording:
+    def read(cls, path: str | PathLike[str]) -> Recording:
         """Read a whole file; BadInput if it is none, or damaged before its last chunk."""
-        return _Reader(path).recording()
+        return _Reader(Path(path)).recording()
 
     @property
     def is_complete(self) -> bool:

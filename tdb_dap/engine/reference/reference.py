@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
+from tdb_dap.engine.hardware.strides import is_same_order, transposed_from
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.machine.npz import LargeNpz
 from tdb_dap.engine.reference.comparison import Comparison, compare
+from tdb_dap.engine.reference.expected_files import onnx_names
 from tdb_dap.engine.reference.tolerance import Tolerance, Tolerances
 from tdb_dap.engine.source.mapped_tensor import MappedTensor, layer_names
 from tdb_dap.errors import BadAccess, BadInput
@@ -41,6 +44,8 @@ class Reference:
         self.paths = tuple(paths)
         self.tolerances = tolerance if isinstance(tolerance, Tolerances) else Tolerances(tolerance or Tolerance())
         self._sources: dict[str, Mapping[str, Array]] = {}
+        self._own_names: dict[str, str] = {}
+        """Name of a tensor in the model -> its name in the file, where that is another one."""
         for source in sources:
             for name in source:
                 self._sources.setdefault(name, source)
@@ -48,6 +53,22 @@ class Reference:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self._sources)
+
+    def know_onnx_names(self, names: Iterable[str]) -> bool:
+        """Also find what the files have by the ONNX model's names under these ``names`` of the compiled model.
+
+        Whether there was such.
+        """
+        before = len(self._own_names)
+        for name in names:
+            own = next((each for each in onnx_names(name) if each in self._sources), None)
+            if own is not None and name not in self._sources:
+                self._own_names[name] = own
+                self._sources[name] = self._sources[own]
+        return len(self._own_names) > before
+
+    def _numbers(self, name: str) -> Array:
+        return self._sources[name][self._own_names.get(name, name)]
 
     def verify(self) -> None:
         """Read through what was not when it was opened; BadInput if it is damaged."""
@@ -60,7 +81,11 @@ class Reference:
 
         Of ``known`` no more is looked at than needed: to name the tensors of a large program takes seconds.
         """
-        suspects = {name for name, source in self._sources.items() if not _is_comparable(source, name)}
+        suspects = {
+            name
+            for name, source in self._sources.items()
+            if not _is_comparable(source, self._own_names.get(name, name))
+        }
         is_known = False
         for name in known:
             if name not in self._sources:
@@ -68,7 +93,7 @@ class Reference:
             is_known = True
             if not suspects:
                 break
-            if name in suspects and (dtype := self._sources[name][name].dtype).kind not in _KINDS:
+            if name in suspects and (dtype := self._numbers(name).dtype).kind not in _KINDS:
                 files = ", ".join(str(path) for path in self.paths)
                 raise BadInput(f"{files}: {name}: {dtype} cannot be compared; give real numbers")
         if self._sources and not is_known:
@@ -82,10 +107,18 @@ class Reference:
     def has(self, value: MappedTensor) -> bool:
         return any(name in self._sources for name in layer_names(value.name))
 
-    def whole(self, name: str) -> Array | None:
-        """All numbers of a tensor as the file holds them; None if it has none of that name."""
+    def whole(self, name: str, shape: tuple[int, ...] = ()) -> Array | None:
+        """All numbers of a tensor; None if there is none of that name.
+
+        ``shape``: of the tensor in the model; where the file has its axes in another order, they are put in this one.
+        """
         found = self.own_name(name)
-        return None if found is None else self.named(found)
+        return None if found is None else in_order_of(self._numbers(found), shape)
+
+    def is_in_order(self, name: str, shape: tuple[int, ...]) -> bool:
+        """Whether what the file has of a tensor lists the same elements in the same order as ``shape``, or is none."""
+        own = self.shape(name)
+        return own is None or not shape or prod(own) != prod(shape) or is_same_order(own, shape)
 
     def own_name(self, name: str) -> str | None:
         """The name that ``whole`` finds a tensor by."""
@@ -97,7 +130,9 @@ class Reference:
         if found is None:
             return None
         source = self._sources[found]
-        return source.shape(found) if isinstance(source, LargeNpz) else source[found].shape
+        if isinstance(source, LargeNpz):
+            return source.shape(self._own_names.get(found, found))
+        return self._numbers(found).shape
 
     @property
     def nbytes(self) -> int:
@@ -111,7 +146,7 @@ class Reference:
 
     def named(self, *names: str) -> Array | None:
         """The tensor of exactly the first of these names that is known."""
-        return next((self._sources[name][name] for name in names if name in self._sources), None)
+        return next((self._numbers(name) for name in names if name in self._sources), None)
 
     def expected(self, value: MappedTensor) -> Array | None:
         """Expected numbers of a value, float32, or None if the reference does not know it or cannot be laid over it.
@@ -120,7 +155,7 @@ class Reference:
         subtracted and an index means the same in both; where their sizes differ, in the shape of the record.
         """
         name = self.own_name(value.name)
-        if name is None or value.rearranged:
+        if name is None or value.rearranged or value.element_type is None:
             return None
         try:
             with np.errstate(over="ignore"):  # infinite is what a chip would have of it, and differs
@@ -133,7 +168,7 @@ class Reference:
     def fits(self, value: MappedTensor) -> bool:
         """Whether there are expected numbers of a value, as many as its view has; no number is read."""
         shape = self.shape(value.name)
-        if shape is None or value.view is None or value.rearranged:
+        if shape is None or value.view is None or value.rearranged or value.element_type is None:
             return False
         try:
             return value.view.size == value.expected(np.broadcast_to(np.float32(0), shape)).size
@@ -143,12 +178,39 @@ class Reference:
     def _part(self, name: str, value: MappedTensor) -> Array:
         """The numbers of a value, of a large file without the rest of the tensor."""
         source = self._sources[name]
+        if not self.is_in_order(name, value.whole_shape):
+            return value.expected(in_order_of(self._numbers(name), value.whole_shape))
         if isinstance(source, LargeNpz) and value.reshape and value.slices is not None:
-            return value.arranged(source.part(name, value.reshape, value.slices))
-        return value.expected(source[name])
+            own = self._own_names.get(name, name)
+            return value.arranged(source.part(own, value.reshape, value.slices))
+        return value.expected(self._numbers(name))
+
+    def other_inputs(self, machine: Machine) -> list[str]:
+        """Names of the net's inputs that were given other numbers than the reference has for them.
+
+        Then no difference says anything of an op. Inputs that nobody gave are zero.
+        """
+        found: list[str] = []
+        for tensor in machine.program.inputs:
+            expected = self.whole(tensor.name, tensor.shape)
+            words = machine.inputs.get(tensor.name)
+            is_unknown = words is None and machine.program.brings_inputs
+            if is_unknown or expected is None or expected.size != tensor.view.size:
+                continue
+            if self.tolerances.excepts(tensor.name):
+                continue
+            actual = np.zeros(expected.shape) if words is None else tensor.raise_(words).reshape(expected.shape)
+            tolerance = self.tolerances.of(tensor.name, tensor.dtype.name)
+            sides = (actual.astype(np.float32), expected.astype(np.float32))
+            if compare(tensor.name, *sides, tolerance, tensor.dtype, abs(tensor.scale) or 1.0).complaints:
+                found.append(tensor.name)
+        return found
 
     def compare(self, machine: Machine, value: MappedTensor) -> Comparison | None:
-        """Compare what a value holds now; None if the reference does not know it or it cannot be read."""
+        """Compare what a value holds now; None if the reference does not know it or it cannot be read.
+
+        None also where the reference has another shape and its numbers differ: they may be those of another layout.
+        """
         expected = self.expected(value)
         if expected is None or value.view is None or value.view.size != expected.size:
             return None
@@ -157,7 +219,14 @@ class Reference:
             return None
         dtype = value.view.dtype
         tolerance = self.tolerances.of(value.name, dtype.name)
-        return compare(value.name, actual.reshape(expected.shape), expected, tolerance, dtype, value.scale)
+        found = compare(value.name, actual.reshape(expected.shape), expected, tolerance, dtype, value.scale)
+        return None if found.complaints and not self.is_in_order(value.name, value.whole_shape) else found
+
+
+def in_order_of(array: Array, shape: tuple[int, ...]) -> Array:
+    """An array with its axes in the order of ``shape``; itself where they are, or where no order leads there."""
+    order = transposed_from(array.shape, shape) if shape else None
+    return array if order is None else array.transpose(order).reshape(shape)
 
 
 def _is_comparable(source: Mapping[str, Array], name: str) -> bool:

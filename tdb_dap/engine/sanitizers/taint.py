@@ -3,12 +3,14 @@
 It is executed twice on copies of its operands in which the undefined bytes hold different numbers; where the results
 differ, they depend on these bytes. That needs no rule for any instruction, never accuses a result that does not
 change, and follows padding that is multiplied away, selected away or never looked at. Both fillings are of
-opposite sign, so that of two compared or rectified numbers one always shows.
+opposite sign, so that of two compared or rectified numbers one always shows. A zero of either sign is zero: what is
+multiplied by zero does not depend on any number, only on whether it is one (``Dependence.clears``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -58,10 +60,21 @@ class _Pretended:
         self.written[view] = np.ascontiguousarray(bits)
 
 
+@dataclass(frozen=True)
+class Dependence:
+    """For each result the bytes that depend on undefined ones: truth values, last axis by byte.
+
+    ``clears``: whether floats of a result are zero whatever number the undefined bytes hold, and not if they hold none.
+    """
+
+    results: Mapping[View, Array]
+    clears: bool = False
+
+
 def dependent(
     target: Target, description: Description, memory: Memory, marks: Mapping[View, Array], seed: int
-) -> dict[View, Array]:
-    """For each result the bytes that depend on marked bytes of operands: truth values, last axis by byte.
+) -> Dependence:
+    """What results of a command depend on marked bytes of its operands.
 
     ``marks``: of the operands that have any. A command that cannot be executed with other numbers depends on them all.
     """
@@ -72,15 +85,20 @@ def dependent(
         try:
             target.execute(description, pretended)
         except (NotSimulated, BadAccess, IndexError, ValueError, OverflowError):
-            return {view: np.ones(_bytes_shape(view), np.bool_) for view in results}
+            return Dependence({view: np.ones(_bytes_shape(view), np.bool_) for view in results})
         runs.append(pretended.written)
     by_byte = any(_is_partial(words, view) for view, words in marks.items())
     found: dict[View, Array] = {}
+    clears = False
     for view in results:
         one, other = (np.ascontiguousarray(run[view]).reshape(view.shape) for run in runs)
         differs = (one.view(np.uint8) != other.view(np.uint8)).reshape(_bytes_shape(view))
+        if view.dtype.is_float and differs.any():
+            zero = (view.dtype.widen(one) == 0) & (view.dtype.widen(other) == 0)
+            clears = clears or bool((differs.any(-1) & zero).any())
+            differs &= ~zero[..., np.newaxis]
         found[view] = differs if by_byte else np.broadcast_to(differs.any(-1, keepdims=True), differs.shape)
-    return found
+    return Dependence(found, clears)
 
 
 def _bytes_shape(view: View) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ an output of the net, or to the host.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from tdb_dap.engine.control.observers import Observer
@@ -16,6 +17,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.edits import MemoryEdit
+from tdb_dap.engine.sanitizers.finding_text import title_of
 from tdb_dap.engine.sanitizers.lifetimes import Birth, Lifetimes
 from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Defined, Shadow
 from tdb_dap.engine.sanitizers.taint import dependent
@@ -219,11 +221,13 @@ class Uninitialized(Observer):
             return self._finding(command, "the host is given", next(iter(marks.values())), mark)
         finding = None
         depends = dependent(inspector.program.target, description, inspector.memory, marks, command.ordinal)
+        if depends.clears:
+            finding = self._cleared(command, marks)
         for view in results:
-            if not depends[view].any():
+            if not depends.results[view].any():
                 shadow.put(view, None)
                 continue
-            words = marked_words(depends[view], view, mark)
+            words = marked_words(depends.results[view], view, mark)
             shadow.put(view, words)
             if view.space is Space.GLOBAL and self._gets_out(inspector, shadow, command, mark):
                 finding = self._finding(command, f"{command.token} stores to {view.name}", words, mark)
@@ -231,8 +235,23 @@ class Uninitialized(Observer):
                 shadow.put(view, None)
         return finding
 
+    def _cleared(self, command: Command, marks: Mapping[View, Array]) -> Finding:
+        """A product with zero clears what holds numbers, and keeps NaN and infinity."""
+        view, words = next(iter(marks.items()))
+        text = (
+            f"{title_of(command)} clears {byte_count(words)} of {view.name}, which nobody defined, by a product with "
+            "0: NaN and infinity stay NaN"
+        )
+        title = "Undefined memory is cleared by a product"
+        return Finding(NAME, title, text, command.ordinal, (command.asm,), severity="warning")
+
     def _gets_out(self, inspector: Inspector, shadow: Shadow, command: Command, mark: int) -> bool:
-        """Whether the marked bytes belong to a tensor: not to padding, nor to scratch space of the op in DDR."""
+        """Whether the marked bytes belong to a tensor: not to padding, nor to scratch space of the op in DDR.
+
+        Without records of ops that is not known of tensors inside the net: marks are followed to its outputs.
+        """
+        if not inspector.program.source.records:
+            return False
         for record in inspector.program.source.records_of(command.ordinal):
             if any(value.view is None for value in record.results):
                 return True

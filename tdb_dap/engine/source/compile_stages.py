@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
-from tdb_dap.engine.files.context import NOTES
+from tdb_dap.engine.files.location_files import NOTES
 from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.errors import BadInput
@@ -100,6 +100,16 @@ class CompileStages:
             found = self._first(stage, op)
             if found is not None:
                 yield stage, found
+
+    def lines_of(self, stage: Stage, mlir: MlirFile, lines: Iterable[int]) -> list[tuple[int, int]]:
+        """Pairs of a line in a stage's file and the first of ``lines`` of final.mlir made for it, ascending."""
+        found: dict[int, int] = {}
+        for line in lines:
+            op = mlir.op_at(line)
+            origin = self._first(stage, op) if op is not None else None
+            if origin is not None:
+                found[origin.line] = min(line, found.get(origin.line, line))
+        return sorted(found.items())
 
     def layer_of(self, op: MlirOp) -> OriginalLayer | None:
         """The layer that an operation of final.mlir was made for; None where that is not known."""

@@ -17,6 +17,7 @@ import msgspec
 
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.source.local_info import LocalInfo, scratch_of
 from tdb_dap.engine.source.mlir_attributes import split_top
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.engine.source.tensor_location import LocationRecord
@@ -32,7 +33,6 @@ GLOBAL_RESULT = "dynamic_context_global_set_output_info"
 
 _WITHOUT_GROUP = ("top.", "func.", "tpu.Buffer", "return", "call")
 _MOVES = ("tpu.Load", "tpu.Store")
-_NUMBERS = re.compile(r"(\w+) = (\[[-\d, ]*\]|-?\d+|true|false)")
 _TYPE = re.compile(r"tensor<(.*?)(?:, (\d+) : i64)?>$")
 """Shape and element, and the address. An element may be a type with angle brackets and commas of its own."""
 _NONE = "none"
@@ -84,41 +84,6 @@ class _Group:
     """The commands between two boundaries that begin and end a group; ``parts``: cut at the ends of ops."""
 
     parts: list[tuple[list[int], Boundary | None]] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class LocalInfo:
-    """``ginfo`` of an op in a group: the numbers that the compiler prints, by name."""
-
-    numbers: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, op: MlirOp) -> LocalInfo:
-        text = str(op.attributes.get("ginfo", ""))
-        return cls({name: _number(value) for name, value in _NUMBERS.findall(text)})
-
-    def get(self, name: str) -> int:
-        value = self.numbers.get(name, 0)
-        return value if isinstance(value, int) else 0
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is not cut into slices."""
-        return all(len(self.numbers.get(f"{axis}_idx") or [0]) == 1 for axis in "ncdhw")
-
-    def extent(self, axis: str, index: int) -> tuple[int, int]:
-        """[start, stop) of slice ``index`` on an axis."""
-        starts, sizes = (self.numbers.get(f"{axis}_{part}") for part in ("idx", "slice"))
-        if not isinstance(starts, list) or not isinstance(sizes, list) or not starts or len(starts) != len(sizes):
-            return 0, 1
-        position = min(index, len(starts) - 1)
-        return starts[position], starts[position] + sizes[position]
-
-
-def _number(text: str) -> Any:
-    if text.startswith("["):
-        return [int(part) for part in text[1:-1].split(",") if part.strip()]
-    return text == "true" if text in ("true", "false") else int(text)
 
 
 def map_commands(
@@ -350,7 +315,7 @@ def _record_of(instance: MappedOp, known: Mapping[str, Argument]) -> LocationRec
         after=(0, 0),
         operands=msgspec.Raw(msgspec.json.encode(operands)),
         results=msgspec.Raw(msgspec.json.encode(results)),
-        buffers=msgspec.Raw(msgspec.json.encode(_buffers(op))),
+        buffers=msgspec.Raw(msgspec.json.encode(scratch_of(op))),
         is_local=op.group_line is not None,
         is_certain=instance.is_certain,
     )
@@ -375,13 +340,6 @@ def relocated(record: LocationRecord, subnet: int, relocations: Sequence[Relocat
 
 _DENSE = ("continuous", "continuous_xn", "continuous_group3d")
 """Layouts of tensors outside of local memory."""
-
-
-def _buffers(op: MlirOp) -> list[dict[str, int]]:
-    """Scratch space in local memory."""
-    info = LocalInfo.of(op)
-    size = info.get("buffer_size")
-    return [{"address": info.get("buffer_addr"), "size": size}] if size else []
 
 
 def _result_ids(op: MlirOp) -> list[str]:

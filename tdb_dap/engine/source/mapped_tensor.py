@@ -14,11 +14,11 @@ from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.strides import contiguous, in_words
 from tdb_dap.engine.hardware.views import Layout, View, strides_of
+from tdb_dap.engine.source.element_types import ElementType, element_type
 from tdb_dap.engine.source.marks import NO_MARKS, Marks
 from tdb_dap.errors import BadInput
 
-_UNIFORM = re.compile(r"!quant\.uniform<[^:]*:f\d+, ([-+.\deE]+)(?::(-?\d+))?>")
-_FLOAT8 = re.compile(r"!quant\.calibrated<f8E4M3[^<]*<[-+.\deE]+:([-+.\deE]+)>")
+_FLOAT8 = "f8E4M3"
 _LARGEST_F8E4M3 = 448
 _SLICE = re.compile(r"(\d+):(\d+)")
 _LOCAL_LAYOUTS = {
@@ -113,28 +113,39 @@ class MappedTensor:
         return found
 
     @cached_property
-    def _quantisation(self) -> tuple[float, int]:
-        found = _UNIFORM.search(self.type_text)
-        try:
-            if calibrated := _FLOAT8.search(self.type_text):
-                return float(calibrated.group(1)) / _LARGEST_F8E4M3, 0
-            return (float(found.group(1)), int(found.group(2) or 0)) if found else (1.0, 0)
-        except ValueError:
-            return 1.0, 0
+    def element_type(self) -> ElementType | None:
+        """Type of its elements as the compiler writes it; None for a form that is not known.
 
-    @property
+        Then nobody knows what stored numbers stand for.
+        """
+        try:
+            return element_type(self.type_text)
+        except BadInput:
+            return None
+
+    @cached_property
     def scale(self) -> float:
-        return self._quantisation[0]
+        """Factor from stored numbers to those they stand for; 8-bit floats have the largest number of calibration."""
+        found = self.element_type
+        if found is not None and found.storage.startswith(_FLOAT8) and found.calibrated is not None:
+            return found.calibrated[1] / _LARGEST_F8E4M3
+        return found.scale if found is not None else 1.0
 
     @property
     def zero_point(self) -> int:
-        return self._quantisation[1]
+        """Stored number that stands for 0."""
+        return self.element_type.zero_point if self.element_type is not None else 0
 
     @property
     def slices(self) -> tuple[slice, ...] | None:
         """The part of the whole tensor that this value is; None for all of it."""
         found = [slice(int(a), int(b)) for a, b in _SLICE.findall(self.slice_text)]
         return tuple(found) or None
+
+    @property
+    def whole_shape(self) -> tuple[int, ...]:
+        """Shape of the whole tensor that this value is a part of, as far as the record says it."""
+        return self.reshape or self.shape
 
     @property
     def _is_a_part(self) -> bool:

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +16,7 @@ from tdb_dap.engine.commands.commands import ENGINES, Columns
 from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.engine.source.local_info import scratch_of
 from tdb_dap.engine.source.mapped_tensor import MappedTensor
 from tdb_dap.engine.source.marks import NO_MARKS, Marks
 from tdb_dap.engine.source.mlir_file import MlirFile
@@ -148,7 +150,7 @@ class Records(Sequence[OpRecord]):
                 opcode=raw.opcode,
                 subnet=raw.subnet_id,
                 core=raw.core_id,
-                is_local=raw.is_local,
+                is_local=raw.is_local is True,
                 ordinals=tuple(owned.tolist()),
                 raw=raw,
                 geometry=self._geometry,
@@ -169,6 +171,18 @@ def check_against(mlir: MlirFile | None, raw: Sequence[LocationRecord], path: Pa
                 f"{path}: belongs to another model: record {index} is {record.opcode} at line "
                 f"{record.line}, but that line of {mlir.path.name} {found}; use the files of one compilation"
             )
+
+
+def complete(mlir: MlirFile | None, raw: Sequence[LocationRecord]) -> None:
+    """Set ``is_local`` and ``buffers`` of the records of older releases, which have neither: the text says both."""
+    if mlir is None:
+        return
+    for record in raw:
+        op = mlir.op_at(record.line) if record.is_local is None else None
+        if op is not None:
+            group = mlir.op_at(op.group_line) if op.group_line is not None else None
+            record.is_local = group is not None and group.name == "tpu.Group"
+            record.buffers = msgspec.Raw(msgspec.json.encode(scratch_of(op) if record.is_local else []))
 
 
 def owners_of(

@@ -19,7 +19,7 @@ from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.source.mapped_tensor import MappedTensor
 from tdb_dap.engine.source.marks import Marks
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
-from tdb_dap.engine.source.op_records import OpRecord, Records, check_against, owners_of
+from tdb_dap.engine.source.op_records import OpRecord, Records, check_against, complete, owners_of
 from tdb_dap.engine.source.tensor_location import read_records
 from tdb_dap.engine.source.value_flow import ValueFlow
 
@@ -66,6 +66,7 @@ class SourceMap:
         """Read ``tensor_location.json``; BadInput if it is damaged or of another model."""
         raw = read_records(path)
         check_against(mlir, raw, path)
+        complete(mlir, raw)
         owners = owners_of(raw, columns, subnet_ids, path)
         records = Records(raw, owners, geometry, Marks(mlir))
         lines = np.array([record.line for record in raw], np.int64)

@@ -21,6 +21,7 @@ _COMPILE_AGAIN = "compile the model again with --debug"
 class LocationRecord(msgspec.Struct, gc=False):
     """One record. ``before``, ``after``: (TIU, DMA) commands emitted when the op began and ended.
 
+    ``is_local``: whether the op stands in a layer group; None in files of releases that do not say so.
     ``is_certain``: whether its commands are known to be its own; the compiler's always are.
     """
 
@@ -33,7 +34,7 @@ class LocationRecord(msgspec.Struct, gc=False):
     operands: msgspec.Raw
     results: msgspec.Raw
     buffers: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"[]"))
-    is_local: bool = False
+    is_local: bool | None = None
     is_certain: bool = True
 
     def list_of(self, key: str) -> list[Any]:

@@ -34,6 +34,7 @@ BM1684 = Chip(
     dependency_fields=("cmd_id_gdma", "eng0_sync_id"),
     vendor_style=Style(cores=False, described=True),
     end_commands=(),
+    needs_kernel=False,
     vendor_library=VendorLibrary("libcmodel_bm1684.so", single_call=False),
     known_problems=(
         "tiu mnemonic arith.cmp stands for 2 operations",

@@ -62,6 +62,8 @@ class Chip:
     """(engine, type, sub type) of the commands that end a stream."""
     idle_commands: Mapping[str, tuple[str, Mapping[str, int]]] = field(default_factory=dict)
     """By engine a command, with some of its fields, that the vendor's simulator is known to pass over."""
+    needs_kernel: bool = True
+    """Whether a board's runtime refuses a bmodel without a kernel module."""
     known_problems: tuple[str, ...] = ()
     """Contradictions of the table that are the maker's own (see ``self_check``)."""
     vendor_library: VendorLibrary | None = None

@@ -17,7 +17,7 @@ from tdb_dap.targets.families.arithmetic import ABSOLUTE, ADD, CAST, COPY, DISTA
 from tdb_dap.targets.families.compare import SELECT_EQUAL
 from tdb_dap.targets.families.matrix import NN, NT, TT
 from tdb_dap.targets.families.pooling import AVERAGE, DEPTHWISE, MAXIMUM, MINIMUM
-from tdb_dap.targets.families.quantize import DQ1, DQ2, RQ1
+from tdb_dap.targets.families.quantize import DQ0, DQ1, DQ2, RQ1
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.registry import Operation, Semantic, Value
 from tdb_dap.targets.semantics.rules import Rules
@@ -37,10 +37,11 @@ _FLOAT8 = frozenset(
         *(("pord", sub) for sub in (AVERAGE, DEPTHWISE, MAXIMUM, MINIMUM)),
     }
 )
-_OF_NIBBLES = frozenset(("quant", sub) for sub in (RQ1, DQ1, DQ2))
+_PRODUCTS_OF_NIBBLES = frozenset(("mm2", sub) for sub in (NN, NT, TT))
+_OF_NIBBLES = frozenset(("quant", sub) for sub in (DQ0, RQ1, DQ1, DQ2))
 _PROVEN: dict[DType, frozenset[tuple[str, int]]] = {
-    SI4: frozenset({("arith", CAST), ("conv", 0), *_OF_NIBBLES}),
-    UI4: frozenset({("arith", CAST), ("arith", SUB_SATURATE), *_OF_NIBBLES}),
+    SI4: frozenset({("arith", CAST), ("conv", 0), *_PRODUCTS_OF_NIBBLES, *_OF_NIBBLES}),
+    UI4: frozenset({("arith", CAST), ("arith", SUB_SATURATE), *_PRODUCTS_OF_NIBBLES, *_OF_NIBBLES}),
     F8E5M2: _FLOAT8,
     F8E4M3: _FLOAT8,
 }

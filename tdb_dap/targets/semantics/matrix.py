@@ -166,6 +166,8 @@ def multiply_on_lanes(x: Operation) -> Array:
         start = start + old.numbers.astype(np.int64)
     if f.is_fused and f.rq and x.rules.matrix_scale:
         return scaled_integers(x, exact_product(a, b) + start, _column_scale(x))
+    if f.is_fused and f.sym_range and x.dtype.per_byte > 1:
+        raise NotSimulated(f"mm2 with sym_range and results of {x.dtype} is not known")
     steps = _steps(x)
     words = summed(of_matrices(a, b), start, steps, x.dtype)
     return requantised(exact_product(a, b) + start, steps, x.dtype) if words is None else words

@@ -7,16 +7,58 @@ the way back leads over the operands that were wrong in the first run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tdb_dap.engine.compare.dataflow import Producers
+from tdb_dap.tools.check.overwriting import Writers
 from tdb_dap.tools.check.schema import ORIGINS, Blame, Row
 
+if TYPE_CHECKING:
+    from tdb_dap.engine.program.program import Program
 
-def with_blame(cascade: Sequence[Row], standalone: Sequence[Row], producers: Producers) -> list[Row]:
-    """The rows of the cascade; those of wrong results and of wrong inputs say whose fault it is."""
-    judge = _Judge(cascade, standalone, producers)
-    return [row.model_copy(update={"blame": blame}) if (blame := judge.of(row)) else row for row in cascade]
+
+def with_blame(
+    cascade: Sequence[Row], standalone: Sequence[Row], producers: Producers, writers: Writers | None = None
+) -> list[Row]:
+    """The rows of the cascade; those of wrong results and of wrong inputs say whose fault it is.
+
+    ``writers``: names the commands that write over a tensor. What a row says already stays.
+    """
+    judge = _Judge(cascade, standalone, producers, writers)
+    return [
+        row.model_copy(update={"blame": blame}) if row.blame is None and (blame := judge.of(row)) else row
+        for row in cascade
+    ]
+
+
+def with_other_inputs(rows: Sequence[Row], program: Program) -> list[Row] | None:
+    """The rows where the run had other inputs than the reference; None where none of the net's inputs differs.
+
+    Then nothing is known of any op: all that differs inherits from the input. An input that a command of the program
+    has written over before it was read is no such input.
+    """
+    names = {tensor.name for tensor in program.inputs}
+    made = {row.name for row in rows if row.role == "result"}
+    writers = Writers(program)
+    other: dict[str, Row] = {}
+    for row in rows:
+        is_input = row.role == "operand" and row.name in names - made - other.keys()
+        if is_input and row.verdict == "fail" and not writers.of_input(row):
+            other[row.name] = row
+    if not other:
+        return None
+    return [
+        row.model_copy(update={"blame": _of_other_input(row, other)}) if row.verdict == "fail" else row for row in rows
+    ]
+
+
+def _of_other_input(row: Row, other: Mapping[str, Row]) -> Blame:
+    if row.role == "operand" and row.name in other:
+        cosine = f" (cosine {row.numbers.cosine:.6f})" if row.numbers is not None else ""
+        text = f"{row.name} is not the input that the reference was made with{cosine}: no op is judged"
+        return Blame(kind="input", line=row.line, text=text)
+    return Blame(kind="inherits", line=0, text=f"inherits from {', '.join(other)}")
 
 
 def first_culprit(rows: Sequence[Row]) -> Row | None:
@@ -31,7 +73,10 @@ def _is_wrong(row: Row) -> bool:
 
 
 class _Judge:
-    def __init__(self, cascade: Sequence[Row], standalone: Sequence[Row], producers: Producers) -> None:
+    def __init__(
+        self, cascade: Sequence[Row], standalone: Sequence[Row], producers: Producers, writers: Writers | None
+    ) -> None:
+        self._writers = writers
         self._alone = {row.key: row for row in standalone}
         self._producers = producers
         self._results: dict[int, list[Row]] = {}
@@ -65,6 +110,10 @@ class _Judge:
         made = any(made.last < row.last for made in self._made.get(row.name, ()))
         if made or self._producers.lines(row.line, {row.name}):
             return None
+        who = self._writers.of_input(row) if self._writers is not None else ""
+        if who:
+            text = f"input {row.name} is overwritten by {who} before {row.title} reads it"
+            return Blame(kind="overwritten", line=row.line, text=text)
         text = f"{row.name} goes into the net with other numbers than the reference was made with"
         return Blame(kind="input", line=row.line, text=text)
 
@@ -77,9 +126,10 @@ class _Judge:
         maker = max(makers, key=lambda made: made.last)
         if maker.verdict != "pass":
             return None
+        who = self._writers.of_operand(operand, maker.last) if self._writers is not None else ""
         text = (
             f"{operand.name} is right when line {maker.line} has computed it and wrong when {row.title} reads it: "
-            "something overwrites it in between"
+            f"{who or 'something'} overwrites it in between"
         )
         return Blame(kind="overwritten", line=row.line, text=text)
 

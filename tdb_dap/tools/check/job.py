@@ -30,7 +30,7 @@ class Job:
     static_tables: str = "firmware"
     cmodel_path: Path | None = None
     net: str | None = None
-    stage: int = 0
+    stage: int | None = None
     keep: str = "none"
     pictures: bool = True
     wanted: frozenset[tuple[int, Role, int, str]] | None = None

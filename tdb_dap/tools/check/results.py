@@ -36,11 +36,16 @@ class Walked:
 def merged(parts: Iterable[Walked]) -> Walked:
     """The runs of all stretches as one, by time: an op's operands, then its results.
 
-    The net's outputs are looked at by the last stretch only where no op of it has named them.
+    The net's outputs are looked at by the last stretch, too: where an op has named them before, only what differs at
+    the end counts.
     """
     parts = list(parts)
     found = [looked for part in parts for looked in part.found]
     named = {looked.row.name for looked in found if looked.row.role == "result"}
-    kept = [looked for looked in found if looked.row.role != "output" or looked.row.name not in named]
+    kept = [
+        looked
+        for looked in found
+        if looked.row.role != "output" or looked.row.verdict == "fail" or looked.row.name not in named
+    ]
     kept.sort(key=lambda looked: (looked.row.last, looked.row.role != "operand"))
     return Walked(tuple(kept), next((part.stopped for part in parts if part.stopped), ""))

@@ -148,11 +148,35 @@ class LayerRow(_Model):
     euclidean: float | None
 
 
+class OtherWeight(_Model):
+    """A weight of the bmodel that is not the compiler's. ``line``: of final.mlir; the rest counts bytes."""
+
+    name: str
+    line: int
+    size: int
+    differing: int
+    first: int
+
+
+class Weights(_Model):
+    """Weights of the bmodel beside the compiler's ``file`` of them.
+
+    ``unknown``: how many could not be compared; ``differ``: how many differ, of which ``others`` are the first.
+    """
+
+    file: str
+    equal: int
+    unknown: int
+    differ: int
+    others: tuple[OtherWeight, ...] = ()
+
+
 class Report(_Model):
     """A whole check. ``stopped``: why the run did not reach the end, if so; ``culprit``: the first op at fault.
 
     ``layers``: empty where the compiler's earlier files are not there; ``sanitized``: what sanitizers have found that
-    looked on; ``profiled``: where the time of the chip goes, if that was asked.
+    looked on; ``profiled``: where the time of the chip goes, if that was asked; ``weights``: None where the compiler's
+    file of them is not there.
     """
 
     schema_version: Literal[1] = 1
@@ -171,6 +195,7 @@ class Report(_Model):
     layers: tuple[LayerRow, ...] = ()
     sanitized: SanitizerReport | None = None
     profiled: ProfileReport | None = None
+    weights: Weights | None = None
 
     @property
     def failures(self) -> tuple[Row, ...]:
@@ -181,6 +206,16 @@ class Report(_Model):
     def is_accumulated(self) -> bool:
         """Whether all that differs does so although no op is at fault by itself; only known where blame was asked."""
         return is_accumulated(self.failures)
+
+    @property
+    def has_other_inputs(self) -> bool:
+        """Whether the run had other inputs than the reference, so that nothing is known of any op."""
+        return self.culprit is not None and self.culprit.blame is not None and self.culprit.blame.kind == "input"
+
+    @property
+    def judged(self) -> tuple[Row, ...]:
+        """Results of ops and outputs of the net that were compared."""
+        return tuple(row for row in self.rows if row.verdict in ("pass", "fail") and row.role != "operand")
 
     def count(self, verdict: str) -> int:
         """Number of tensors with this verdict."""

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.dtypes import BY_NAME, Array
+from tdb_dap.engine.reference.comparison import compare
+from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.tools.check.results import Looked
 from tdb_dap.tools.check.schema import Row, Shadows
 from tdb_dap.tools.shadow.shadow import Shadow
@@ -15,6 +17,8 @@ from tdb_dap.tools.shadow.shadow import Shadow
 _COLUMNS = ("line", "op", "tensor", "chip", "expected", "ideal", "made here", "inherited", "means")
 _MOST = 8
 _MOVES = ("tpu.Load", "tpu.Store")
+_LOADED = "load_"
+_INHERITED = "what differs was inherited, or is what the format costs"
 
 
 def with_shadows(rows: Sequence[Row], found: Sequence[Looked], context: Path, inputs: Mapping[str, Array]) -> list[Row]:
@@ -27,12 +31,71 @@ def with_shadows(rows: Sequence[Row], found: Sequence[Looked], context: Path, in
             if looked.actual is not None and looked.row.role != "operand"
         }
     )
-    return [
-        row.model_copy(update={"shadow": _shadow(shadow, row.name, chip)})
-        if row.role != "operand" and row.opcode not in _MOVES
-        else row
-        for row in rows
-    ]
+    known: dict[str, Shadows | None] = {}
+
+    def of(name: str) -> Shadows | None:
+        if name not in known:
+            known[name] = _shadow(shadow, name, chip)
+        return known[name]
+
+    results = (row for row in rows if row.role != "operand")
+    faults = (row.first for row in results if (judged := of(row.name)) and judged.verdict == "bug")
+    wrong = min(faults, default=None)  # what comes after it inherits a fault
+    read = {looked.row.key: looked.actual for looked in found}
+    near: dict[str, bool] = {}
+    settled = []
+    for row in rows:
+        name = row.name.removeprefix(_LOADED)
+        is_copy = row.role == "operand" or row.opcode in _MOVES
+        is_after = wrong is not None and row.first > wrong
+        judged = of(name)
+        is_explained = judged is not None and judged.verdict not in ("bug", "unknown")
+        if not is_after and row.verdict == "fail" and (judged is None or judged.verdict == "unknown"):
+            if name not in near:
+                near[name] = _is_near(shadow, name, row.dtype, chip, chip.get(name, read.get(row.key)))
+            is_explained = near[name]
+        is_bug = judged is not None and judged.verdict == "bug"
+        held = not is_copy or _are_equal(read.get(row.key), chip.get(name, read.get(row.key)))
+        one = row if is_after or not held else _settled(row, is_explained, judged.reason if judged and is_bug else "")
+        settled.append(one if is_copy else one.model_copy(update={"shadow": of(name)}))
+    return settled
+
+
+def _settled(row: Row, is_explained: bool, fault: str) -> Row:
+    """A row with the verdict on the error that its op makes itself: what roundings before it have moved is no fault.
+
+    Expected tensors are computed without the chip's roundings, which add up from op to op. ``is_explained``: whether
+    what its op did is what its format allows; ``fault``: why it is not, if so.
+    """
+    if row.verdict not in ("pass", "fail"):
+        return row
+    if fault:
+        complaints = row.complaints if row.verdict == "fail" else (fault,)
+        return row.model_copy(update={"verdict": "fail", "complaints": complaints})
+    if row.verdict == "pass" or not is_explained:
+        return row
+    return row.model_copy(update={"verdict": "pass", "complaints": (), "blame": None, "note": _INHERITED})
+
+
+def _is_near(shadow: Shadow, name: str, dtype: str, chip: Mapping[str, Array], actual: Array | None) -> bool:
+    """Whether a tensor is within the limits of what follows from the nearest tensors of the chip before it."""
+    expected = shadow.local(name, chip)
+    if expected is None or actual is None or np.size(expected) != np.size(actual) or dtype not in BY_NAME:
+        return False
+    kind = shadow.level.type_named(name)
+    wanted = np.asarray(expected, np.float32)
+    step = kind.scale if kind is not None and kind.is_quantised else 1.0
+    limits = Tolerances.parse([], []).of(name, dtype)
+    given = np.asarray(actual, np.float32).reshape(wanted.shape)
+    return compare(name, given, wanted, limits, BY_NAME[dtype], step).verdict == "pass"
+
+
+def _are_equal(one: Array | None, other: Array | None) -> bool:
+    """Whether two arrays are known and hold the same numbers, in any shape, as far as f32 tells them apart."""
+    if one is None or other is None or np.size(one) != np.size(other):
+        return False
+    first, second = (np.asarray(array, np.float64).reshape(-1) for array in (one, other))
+    return bool(np.allclose(first, second, rtol=2.0**-22, atol=0, equal_nan=True))
 
 
 def _shadow(shadow: Shadow, name: str, chip: Mapping[str, Array]) -> Shadows | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from tdb_dap.engine.rendering.printable import table_row
+from tdb_dap.engine.rendering.printable import counted, table_row
 from tdb_dap.tools.check.schema import ORIGINS, LayerRow, Report, Row
 from tdb_dap.tools.profile import text as profiles
 from tdb_dap.tools.sanitize import text as sanitizers
@@ -23,8 +23,10 @@ _REASONS = {
     "load or store": "loads and stores",
     "no such name": "no such name in the reference",
     "other size": "another size in the reference",
+    "other shape": "another shape in the reference",
     "rearranged": "channels spread for a convolution",
     "unknown layout": "layout not described",
+    "unknown type": "type not known",
     "": "no reason given",
 }
 """Reason of a row -> the words after its count."""
@@ -43,18 +45,60 @@ def headline(report: Report) -> str:
     """Outcome of the check in one line."""
     failed = report.failures
     compared = report.count("pass") + report.count("fail")
-    counts = f"{compared:,} tensors compared, {len(report.failures):,} differ, {not_compared(report)}"
+    counts = f"{counted(compared, 'tensor')} compared, {len(failed):,} differ, {not_compared(report)}"
+    weights = report.weights
+    if weights is not None and weights.equal and not weights.differ:
+        counts += f"; {counted(weights.equal, 'weight')} as compiled"
     if report.stopped:
         return f"stopped before the end: {report.stopped} ({counts})"
-    if not compared:
+    if not failed and not report.judged:
         return f"nothing was compared: {counts}"
+    if not failed and weights is not None and weights.differ:
+        return f"fail: {counted(weights.differ, 'weight')} of the bmodel not as compiled; {counts}"
     if not failed:
         return f"pass: {counts}"
     first = report.culprit or failed[0]
     if report.is_accumulated:
         return f"{ACCUMULATED}: first beyond its limits is {first.name} ({first.title}); {counts}"
+    if first.blame is not None and first.blame.kind == "input":
+        return f"fail: {first.blame.text}; give --inputs the file that the reference was made with"
+    if first.blame is not None and first.blame.kind == "overwritten":
+        return f"fail: {first.blame.text}; {counts}"
     what = "first at fault" if first.blame is not None and first.blame.kind in ORIGINS else "first to differ"
     return f"fail: {what} is {first.name} ({first.title}); {counts}"
+
+
+def shape_notes(report: Report) -> list[str]:
+    """Tensors of which the reference has another shape or size: how they were compared, or that they were not."""
+    notes = {row.name: row.note for row in report.rows if row.note and _is_of_shape(row)}
+    return [f"{name}: {note}" for name, note in notes.items()]
+
+
+def _is_of_shape(row: Row) -> bool:
+    return row.role != "operand" and (row.verdict == "pass" or row.reason in ("other size", "other shape"))
+
+
+def weight_notes(report: Report) -> list[str]:
+    """Weights that are not the compiler's, a line each."""
+    weights = report.weights
+    if weights is None or not weights.differ:
+        return []
+    name = weights.file.replace("\\", "/").rsplit("/", 1)[-1]
+    lines = [
+        f"weight {other.name} (line {other.line}) is not that of {name}: {other.differing:,} of {other.size:,} bytes "
+        f"differ, the first at {other.first:,}"
+        for other in weights.others
+    ]
+    more = weights.differ - len(weights.others)
+    return [*lines, *([f"{more:,} more weights differ"] if more else [])]
+
+
+def nothing_judged(report: Report) -> str:
+    """Why a check has no verdict, in one line."""
+    inputs = list(dict.fromkeys(row.name for row in report.rows if row.verdict == "pass"))
+    if inputs:
+        return f"no result of an op and no output was compared: the reference holds only {', '.join(inputs[:4])}"
+    return "; ".join(["not one tensor could be compared", *shape_notes(report)[:4]])
 
 
 def cells(row: Row) -> tuple[str, ...]:

@@ -6,7 +6,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.bmodel import input_shapes
 from tdb_dap.engine.compare.alignment import Difference, Layer, align
+from tdb_dap.engine.hardware.strides import is_same_order
 from tdb_dap.errors import NotSimulated
 from tdb_dap.tools.check.job import Job
 from tdb_dap.tools.check.runner import walk
@@ -37,8 +39,9 @@ def compare_models(
     first, second = open_program(a), open_program(b)
     aligned = align(first, second)
     found: tuple[Row, ...] = ()
-    why = "" if values else "not asked for"
-    if values:
+    unlike = _unlike_inputs(first, second) if values else ""
+    why = unlike if values else "not asked for"
+    if not why:
         job = Job(b, inputs, (a,), tolerances, backend=backend, cmodel_path=cmodel_path)
         try:
             with closing(Worker(job, "cascade")) as worker:
@@ -62,7 +65,16 @@ def compare_models(
         instructions=_changes(aligned.mnemonics),
         values=found,
         not_compared=why,
+        unlike_inputs=bool(unlike),
     )
+
+
+def _unlike_inputs(a: Program, b: Program) -> str:
+    """Why two programs cannot be run on the same inputs; empty if they can."""
+    pairs = zip(a.inputs, b.inputs, strict=False)
+    if len(a.inputs) == len(b.inputs) and all(is_same_order(x.shape, y.shape) for x, y in pairs):
+        return ""
+    return f"A takes {input_shapes(a.stage)}, B takes {input_shapes(b.stage)}: no inputs fit both"
 
 
 def _side(program: Program) -> Side:

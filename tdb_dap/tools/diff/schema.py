@@ -63,6 +63,7 @@ class DiffReport(_Model):
     instructions: tuple[Change, ...]
     values: tuple[Row, ...]
     not_compared: str = Field("", description="Why values were not compared, if they were not.")
+    unlike_inputs: bool = Field(False, description="Whether no inputs fit both, so that only the structure counts.")
 
     @property
     def differing_values(self) -> tuple[Row, ...]:

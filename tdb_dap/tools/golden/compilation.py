@@ -12,22 +12,14 @@ from typing import Any
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
-from tdb_dap.engine.files.context import NOTES, Context
-from tdb_dap.engine.machine.npz import read_npz
-from tdb_dap.engine.source.mlir_file import MlirFile
+from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.files.location_files import NOTES
 from tdb_dap.errors import BadInput
+from tdb_dap.tools.golden.files.stage_files import Text, compilations, stage_files, text_of, texts_in
 
 _SUFFIX = f".{NOTES}"
 _MOST_LISTED = 6
 _MOST_FOLDERS = 4096
-
-_BY_PREFIX = {
-    "tpu_mlir": "{}_tpu.mlir",
-    "tpu_output": "{}_tpu_outputs.npz",
-    "final_mlir": "{}_final.mlir",
-    "bmodel_output": "{}_model_outputs.npz",
-}
-"""File -> its name where the compiler stopped before it was noted."""
 
 _OPTIONS = {
     "reference": (("deploy_cmd", "--test_reference"), ("transform_cmd", "--test_result")),
@@ -74,7 +66,7 @@ def find(given: Path) -> Files:
         try:
             notes = _notes_in(path)
         except _NoNotes:
-            return _unfinished(path) or _alone(path)
+            return _by_content(path) or _alone(path)
         return _read(notes)
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
@@ -84,60 +76,80 @@ class _NoNotes(BadInput):
     """The compiler's list of files is not there."""
 
 
-_IMPORTED = "_origin.mlir"
-
-_OF_IMPORT = {
-    "origin_mlir": "{}_origin.mlir",
-    "top_mlir": "{}.mlir",
-    "top_output": "{}_ref_outputs.npz",
-    "mlir_input": "{}_in_f32.npz",
-    "origin_model": "{}.onnx",
-}
-"""File -> its name where the compiler stopped before it wrote any list of files."""
-
 _OF_IMPORT_ONLY = ("final_opt.onnx", "*_opt.onnx", "*_opt.onnx.prototxt")
 """Files that are there before the model is imported."""
 
 
-def _unfinished(path: Path) -> Files | None:
-    """A directory in which model_transform has broken off; None if nothing of the kind is there."""
-    imported = sorted(path.glob(f"*{_IMPORTED}"))
-    if len(imported) > 1:
-        some = ", ".join(found.name for found in imported[:_MOST_LISTED])
-        raise BadInput(f"{path}: {len(imported)} imported models are here ({some}); give a directory with one")
-    if not imported:
-        if any(True for pattern in _OF_IMPORT_ONLY for _ in path.glob(pattern)):
+def _by_content(path: Path) -> Files | None:
+    """A compilation without the compiler's list of files; None if no text of a stage before final.mlir is there."""
+    context, folder = _context_of(path)
+    if context is None:
+        texts = texts_in(folder)
+        lowered = compilations(texts)
+        imported = [text for text in texts if text.key == "origin_mlir"]
+        if len(lowered) > 1:
+            some = ", ".join(sorted(found[0].path.name for found in lowered.values())[:_MOST_LISTED])
+            raise BadInput(f"{path}: {len(lowered)} compilations are here ({some}); give the context directory of one")
+        if not lowered and len(imported) > 1:
+            some = ", ".join(text.path.name for text in imported[:_MOST_LISTED])
+            raise BadInput(f"{path}: {len(imported)} imported models are here ({some}); give a directory with one")
+        if not texts and any(True for pattern in _OF_IMPORT_ONLY for _ in path.glob(pattern)):
             raise BadInput(
                 f"{path}: model_transform stopped before it wrote the imported model; the last lines that it printed "
                 "say why, often an op or an attribute that it does not support"
             )
+    found = _of_context(context) if context is not None else {}
+    before = stage_files(folder, found)
+    if not before.keys() & {"origin_mlir", "top_mlir", "tpu_mlir"}:
         return None
-    name = imported[0].name.removesuffix(_IMPORTED)
-    found = {key: path / pattern.format(name) for key, pattern in _OF_IMPORT.items()}
-    found = {key: file for key, file in found.items() if file.is_file()}
-    result = _result_in(path, found)
-    if result is not None:
-        found["reference"] = result
-    return Files(path.resolve(), {key: file.resolve() for key, file in found.items()}, {"prefix": name})
+    found = {**before, **found}
+    named = next((text for key in ("tpu_mlir", "top_mlir", "origin_mlir") if (text := _text(found, key))), None)
+    model = named.model if named is not None else ""
+    if model and (folder / f"{model}.onnx").is_file():
+        found["origin_model"] = folder / f"{model}.onnx"
+    final = _text(found, "tpu_mlir") or _text(found, "final_mlir")
+    properties = {"prefix": final.prefix if final is not None else model}
+    if final is not None:
+        properties["chip"] = final.chip
+    is_deployed = final is not None or context is not None
+    return Files(context or path, {key: file.resolve() for key, file in found.items()}, properties, is_deployed)
 
 
-def _result_in(path: Path, found: Mapping[str, Path]) -> Path | None:
-    """The file of --test_result, whose name only the command knows: it has the tensors of the imported model."""
-    text = found.get("top_mlir")
-    if text is None:
-        return None
-    names = {location for op in MlirFile.read(text).ops.values() for location in op.locations}
-    known = {file.name for file in found.values()}
-    shares = {}
-    for file in sorted(path.glob("*.npz")):
-        if file.name in known or "_weight" in file.name:
-            continue
-        try:
-            shares[file] = len(names & read_npz(file).keys())
-        except BadInput:
-            continue
-    best = max(shares, key=lambda file: shares[file], default=None)
-    return best if best is not None and shares[best] > 1 else None
+def _text(found: Mapping[str, Path], key: str) -> Text | None:
+    return text_of(found[key]) if key in found else None
+
+
+def _context_of(path: Path) -> tuple[Path | None, Path]:
+    """The context directory that a directory is or holds, and the one in which the compiler was run.
+
+    BadInput if it holds several.
+    """
+    if _of_context(path):
+        return path, path.resolve().parent if not texts_before(path) else path
+    folders = (entry for _, entry in zip(range(_MOST_FOLDERS), sorted(path.iterdir()), strict=False) if entry.is_dir())
+    contexts = [folder for folder in folders if _of_context(folder)]
+    if len(contexts) > 1:
+        some = ", ".join(folder.name for folder in contexts[:_MOST_LISTED])
+        raise BadInput(
+            f"{path}: {len(contexts)} compilations are here ({some}); give one of them, such as {contexts[0]}"
+        )
+    return (contexts[0] if contexts else None), path
+
+
+def texts_before(path: Path) -> bool:
+    """Whether texts of stages before the last are in a directory."""
+    return any(text.key in ("origin_mlir", "top_mlir", "tpu_mlir") for text in texts_in(path))
+
+
+def _of_context(path: Path) -> dict[str, Path]:
+    """The bmodel and the text of a context directory; empty if it is none."""
+    found: dict[str, Path] = {}
+    if (path / "final.mlir").is_file():
+        found["final_mlir"] = path / "final.mlir"
+    for name in ("compilation.bmodel.xz", "compilation.bmodel"):
+        if (path / name).is_file():
+            found["bmodel"] = path / name
+    return found
 
 
 _DATA = {"mlir_input": ("input.npz", "inputs.npz"), "tpu_output": ("ref.npz", "reference.npz")}
@@ -163,13 +175,13 @@ def _alone(path: Path) -> Files:
     return Files(context.directory, found, is_deployed=True, is_alone=True)
 
 
-_MODELS = (".bmodel", ".bmodel.xz", ".mlir", NOTES)
+_MODELS = (".bmodel", ".bmodel.xz", ".cvimodel", ".mlir", NOTES)
 """Ends of names of files that stand for the compilation they are part of."""
 
 
 def _beside(model: Path) -> Path:
     """The context directory of a bmodel: its own folder, or the folder beside it that has its name."""
-    folder = model.with_name(model.name.removesuffix(".xz").removesuffix(".bmodel"))
+    folder = model.with_name(model.name.removesuffix(".xz").removesuffix(".bmodel").removesuffix(".cvimodel"))
     return folder if folder.is_dir() else model.parent
 
 
@@ -209,12 +221,6 @@ def _read(notes: Path) -> Files:
     is_deployed = notes.name == NOTES
     folder = notes.parent.resolve().parent if is_deployed else notes.parent.resolve()
     found = {key: path for key, entry in entries.items() if (path := _noted(notes.parent, folder, entry)) is not None}
-    prefix = properties.get("prefix", "")
-    if prefix:
-        for key, pattern in _BY_PREFIX.items():
-            path = folder / Path(pattern.format(prefix)).name
-            if path.is_file():
-                found.setdefault(key, path)
     for key, options in _OPTIONS.items():
         for path in _in_commands(folder, commands, options):
             if path.is_file():
@@ -224,6 +230,8 @@ def _read(notes: Path) -> Files:
             found["bmodel"] = notes.parent / name
     if "final_mlir" not in found and (notes.parent / "final.mlir").is_file():
         found["final_mlir"] = notes.parent / "final.mlir"
+    # What the compiler stopped before it noted, and what older releases do not note at all.
+    found = {**stage_files(folder, found), **found}
     texts = {str(name): text for name, text in commands.items() if isinstance(text, str)}
     return Files(notes.parent, found, properties, is_deployed, texts)
 

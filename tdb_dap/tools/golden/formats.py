@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.source.element_types import element_type
 from tdb_dap.engine.source.mlir_attributes import closing, split_top
 
 _SHAPED = re.compile(r"(?:tensor|memref)<((?:[\d?*]+x)*)(.*)>$", re.DOTALL)
-_UNIFORM = re.compile(r"!quant\.uniform<([a-z]+\d+)(?:<[^>]*>)?:f\d+, ([-+.\deE]+)(?::(-?\d+))?>")
-_CALIBRATED = re.compile(r"!quant\.calibrated<([A-Za-z]*\d+\w*)")
 _INTEGER = re.compile(r"(u|)[si]*(\d+)$")
 _FRACTIONS = {"f16": (10, -14), "bf16": (7, -126), "f32": (23, -126)}
 """Float format -> (bits of the fraction, least exponent of a normal number)."""
+
+_LARGEST = {
+    "f16": 65504.0,
+    "bf16": (2 - 2.0**-7) * 2.0**127,
+    "f32": (2 - 2.0**-23) * 2.0**127,
+}
+"""Float format -> its largest finite number."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,11 @@ class TensorType:
             return None
         low, high = self.limits
         return (low - self.zero_point) * self.scale, (high - self.zero_point) * self.scale
+
+    @property
+    def range(self) -> float:
+        """Largest finite number of a float format; infinite for others, which saturate."""
+        return math.inf if self.is_quantised else _LARGEST.get(self.storage, math.inf)
 
     def step(self, numbers: Array) -> Array:
         """Distance of neighbouring numbers of the format at each of ``numbers``, float64."""
@@ -104,11 +116,8 @@ def tensor_type(text: str) -> TensorType | None:
     extents, element = found[1], found[2]
     parts = [part for part in extents.split("x") if part]
     shape = tuple(int(part) for part in parts) if all(part.isdigit() for part in parts) else None
-    uniform = _UNIFORM.match(element)
-    if uniform is not None:
-        return TensorType(shape, uniform[1], float(uniform[2]), int(uniform[3] or 0), True)
-    calibrated = _CALIBRATED.match(element)
-    return TensorType(shape, calibrated[1] if calibrated is not None else element.partition(",")[0].strip())
+    found_type = element_type(element)
+    return TensorType(shape, found_type.storage, found_type.scale, found_type.zero_point, found_type.is_quantised)
 
 
 def signature(types: str) -> tuple[tuple[TensorType | None, ...], tuple[TensorType | None, ...]]:

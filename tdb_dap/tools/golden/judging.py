@@ -16,10 +16,11 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.reference.metrics import channel_axis
 from tdb_dap.engine.source.mlir_file import MlirOp
+from tdb_dap.tools.golden.bounds import inner_bound, is_narrow, largest_inside, rms
 from tdb_dap.tools.golden.formats import TensorType
 from tdb_dap.tools.golden.integers import rounded_each
 from tdb_dap.tools.golden.level import Level, names, wide
-from tdb_dap.tools.golden.library import LINEAR, Call, NoGolden, compute
+from tdb_dap.tools.golden.library import Call, NoGolden, compute
 
 RATIO = 1.6
 """Error here over what the format costs (root of the mean squares) from which on it is a fault.
@@ -39,43 +40,37 @@ _CHANNEL_RATIO = 2.0
 _PEAK = 1.6
 """Steps of the format by which a single number may be off: one rounding and, where an op rounds twice, another."""
 
-_PEAK_SPREAD = 30.0
-"""Factor by which a single number may exceed the typical inner error."""
-
 _LEAST_CHANNEL = 16
 """Numbers that a channel must have to be judged alone."""
 
 _LITTLE = 0.1
 """Inner error over the step of the format up to which the last rounding counts as the only one."""
 
+TAINTED = "its operands are infinite or no numbers"
+"""Reason why a tensor cannot be judged."""
+
+_TYPICAL = 0.25
+"""Typical error inside of an op over the largest."""
+
+_NEAR_THE_END = 2.0**-10
+"""How near to the largest number of a format one counts as saturated, relative."""
+
+_MIDDLE = 0.49
+"""Distance from the nearest number, in steps, from which on both neighbours are right."""
+
 _LEAST_ROUNDED = 64
 _LEANING = 0.25
 """Average difference from the nearest number, in steps, from which on it was not the nearest: others give 0.5."""
-
-_INNER = 2.0**-22
-"""Relative error of sums that are formed in f32."""
-
-_AS_WRITTEN = 2.0**-23
-"""Relative error of tensors in files: they are f32 there, and so is the scale that was applied to them."""
-
-_SINGLE_SUM = 2.0**-21
-"""Relative error of one sum in f32, whatever is usual in the tensor: channels may be of very different size."""
-
-_SUMMED = 2.0**-18
-"""Relative error of an op that forms long sums or series in f32."""
-
-HALF = {"f16": 2.0**-11, "bf16": 2.0**-8}
-"""Float format -> half a step of its fraction: the largest relative error of a rounding."""
-
-_TRIALS = 2
 
 
 @dataclass(frozen=True)
 class Judged:
     """One tensor. ``error``, ``cost``: roots of mean squares of the error made here and of what the format costs.
 
-    ``verdict``: ``bug``, ``quantisation`` (differs, and the format explains it), ``exact`` or ``unknown``, then with a
-    ``reason``. ``saturated``: share of the elements whose exact value is beyond what the format holds.
+    ``verdict``: ``bug``, ``quantisation`` (differs, and the format explains it), ``overflow`` (numbers became infinite,
+    or none, because they are beyond the format's range), ``exact`` or ``unknown``, then with a ``reason``.
+    ``saturated``: share of the elements whose exact value is beyond what the format holds; ``overflowed``: of those
+    that became infinite for it; ``is_zero``: all numbers are zero, computed and expected, which proves nothing.
     """
 
     name: str
@@ -93,6 +88,10 @@ class Judged:
     actual: float = 0.0
     expected: float = 0.0
     saturated: float = 0.0
+    overflowed: float = 0.0
+    largest: float = 0.0
+    """Largest exact number, or term inside of the op, that overflowed."""
+    is_zero: bool = False
 
     @property
     def ratio(self) -> float:
@@ -100,101 +99,132 @@ class Judged:
         return self.error / self.cost if self.cost else (math.inf if self.error else 0.0)
 
 
-def _rms(array: Array) -> float:
-    return float(np.sqrt(np.mean(np.square(array)))) if array.size else 0.0
+@dataclass(frozen=True)
+class Expected:
+    """The result that an op has to give, float64 arrays of one shape.
 
-
-def judged(
-    op: MlirOp,
-    name: str,
-    actual: Array,
-    exact: Array,
-    cost: Array,
-    steps: Array,
-    spread: float,
-    limit: float,
-    rounds_once: bool = False,
-) -> Judged:
-    """The verdict on one tensor.
-
-    ``exact``: float64, computed here; ``cost``: error that the format makes of it; ``steps``: distance of neighbouring
-    numbers; ``spread``: typical error inside of the op; ``limit``: ratio of a fault;
-    ``rounds_once``: whether the last rounding is the only error. All arrays have one shape.
+    ``exact``: not rounded; ``cost``: error that the format makes of it; ``steps``: distance of neighbouring numbers;
+    ``inner``: largest error inside of the op; ``limit``: ratio of a fault; ``range``: largest finite number of the
+    format; ``inside``: largest numbers inside of the op, where those may overflow; ``is_tainted``: whether operands
+    hold infinities or NaNs, of which anything may follow.
     """
+
+    exact: Array
+    cost: Array
+    steps: Array
+    inner: Array
+    limit: float
+    range: float = math.inf
+    inside: Array | None = None
+    is_tainted: bool = False
+
+
+def judged(op: MlirOp, name: str, actual: Array, expected: Expected) -> Judged:
+    """The verdict on one tensor."""
     with np.errstate(all="ignore"):  # NaN and infinity are judged below
-        return _judged(op, name, actual, exact, cost, steps, spread, limit, rounds_once)
+        return _judged(op, name, actual, expected)
 
 
-def _judged(
-    op: MlirOp,
-    name: str,
-    actual: Array,
-    exact: Array,
-    cost: Array,
-    steps: Array,
-    spread: float,
-    limit: float,
-    rounds_once: bool,
-) -> Judged:
+def _judged(op: MlirOp, name: str, actual: Array, expected: Expected) -> Judged:
+    exact, steps, inner, limit = expected.exact, expected.steps, expected.inner, expected.limit
     actual = np.asarray(actual, np.float64).reshape(exact.shape)
-    usable = np.isfinite(actual) & np.isfinite(exact)
+    over = _overflowed(actual, expected)
+    usable = np.isfinite(actual) & np.isfinite(exact) & ~over
     same = (actual == exact) | (np.isnan(actual) & np.isnan(exact))
-    broken = ~usable & ~same
+    broken = ~usable & ~same & ~over
+    if expected.is_tainted:
+        broken = np.zeros_like(broken)
     error = np.where(usable, actual - exact, 0.0)
-    cost = np.where(usable & np.isfinite(cost), cost, 0.0)
+    cost = np.where(usable & np.isfinite(expected.cost), expected.cost, 0.0)
+    inner = np.where(usable, inner, 0.0)
     place = np.unravel_index(int(np.abs(error).argmax()), error.shape) if error.size else ()
-    if broken.any():
-        place = tuple(np.argwhere(broken)[0])
+    if broken.any() or over.any():
+        place = tuple(np.argwhere(broken if broken.any() else over)[0])
+    sizes = np.abs(np.where(np.isfinite(exact), exact, 0.0))
+    largest = sizes if expected.inside is None else np.where(sizes > expected.range, sizes, expected.inside)
     found = Judged(
         name,
         op,
         "exact",
-        error=_rms(error),
-        cost=math.hypot(_rms(cost), spread),
-        reach=_rms(np.where(np.isfinite(exact), exact, 0.0)),
+        error=rms(error),
+        cost=math.hypot(rms(cost), rms(inner) * _TYPICAL),
+        reach=rms(sizes),
         peak=float(np.abs(error).max(initial=0.0)),
         worst=tuple(int(i) for i in place),
         actual=float(actual[place]) if error.size else 0.0,
         expected=float(exact[place]) if error.size else 0.0,
+        overflowed=float(over.mean()) if error.size else 0.0,
+        largest=float(largest[over].max()) if over.any() else 0.0,
+        is_zero=not actual.any() and not exact.any(),
     )
     if broken.any():
         return replace(found, verdict="bug", reason="not a number, or infinite, on one side only")
-    if found.error == 0:
-        return found
-    if found.error > limit * (1 + 1 / math.sqrt(error.size)) * found.cost:
-        return replace(found, verdict="bug", reason="more than the format costs")
-    if limit == RATIO and rounds_once and _leans(error, exact, cost, steps):
-        return replace(found, verdict="bug", reason="rounded in one direction instead of to the nearest")
-    room = (
-        _PEAK * limit / RATIO * np.maximum(steps, np.abs(cost))
-        + _PEAK_SPREAD * spread
-        + _SUMMED * np.abs(np.where(usable, exact, 0.0))
-    )
-    if limit == RATIO and (np.abs(error) > room).any():
-        return replace(found, verdict="bug", reason="single numbers beyond any rounding")
-    channel = _worst_channel(error, np.hypot(cost, _SINGLE_SUM * np.where(usable, exact, 0.0)), spread)
-    if channel is not None and channel[1] > limit * _CHANNEL_RATIO:
-        return replace(found, verdict="bug", reason=f"channel {channel[0]} is off more than the format costs")
-    return replace(found, verdict="quantisation")
+    reason = _fault(error, exact, cost, steps, inner, limit)
+    if reason:
+        return replace(found, verdict="bug", reason=reason)
+    if over.any():
+        return replace(found, verdict="overflow", reason=f"beyond {expected.range:.6g}, where its format ends")
+    if error.size and not usable.any() and expected.is_tainted:
+        return replace(found, verdict="unknown", reason=TAINTED)
+    return found if found.error == 0 else replace(found, verdict="quantisation")
 
 
-def _leans(error: Array, exact: Array, cost: Array, steps: Array) -> bool:
-    """Whether numbers that had to be rounded went all down, all up, all towards zero or all away from it."""
-    # Not those that were exact, or in the middle of two numbers: there every direction is right.
-    rounded = (np.abs(cost) > 0.01 * steps) & (np.abs(cost) < 0.49 * steps)
+def _overflowed(actual: Array, expected: Expected) -> Array:
+    """Mask of numbers that became infinite, or the format's largest one, because they are beyond its range."""
+    exact = expected.exact
+    reach = np.abs(exact) + expected.inner
+    beyond = np.isfinite(exact) & (reach > expected.range)
+    if expected.inside is not None:
+        beyond |= np.isfinite(exact) & (expected.inside > expected.range)
+    saturated = (np.abs(actual) >= expected.range * (1 - _NEAR_THE_END)) & (np.sign(actual) == np.sign(exact))
+    return beyond & (~np.isfinite(actual) | (saturated & (np.abs(exact) > expected.range)))
+
+
+def _fault(error: Array, exact: Array, cost: Array, steps: Array, inner: Array, limit: float) -> str:
+    """Why an error is more than roundings can make of it; empty if it is not."""
+    within = limit / RATIO
+    beyond = np.abs(error) > _PEAK * within * np.maximum(steps, np.abs(cost)) + within * inner
+    scale = limit * (1 + 1 / math.sqrt(max(1, error.size)))
+    is_much = rms(error) > scale * math.hypot(rms(cost), rms(inner) * _TYPICAL)
+    channel = _worst_channel(error, np.hypot(cost, inner * _TYPICAL))
+    is_one_channel = channel is not None and channel[1] > limit * _CHANNEL_RATIO
+    if beyond.any() and (limit == RATIO or is_much or is_one_channel):
+        if is_much:
+            return "more than the format costs"
+        if is_one_channel and channel is not None:
+            return f"channel {channel[0]} is off more than the format costs"
+        return "single numbers beyond any rounding"
+    if limit != RATIO:
+        return ""
+    # Where nothing but the last rounding errs, its error is known to the number.
+    plain = inner <= _LITTLE * steps
+    if rms(error[plain]) > scale * math.hypot(rms(cost[plain]), rms(inner[plain])):
+        return "more than the format costs"
+    if _leans(error, exact, cost, steps, plain & (np.abs(cost) + inner < _MIDDLE * steps)):
+        return "rounded in one direction instead of to the nearest"
+    return ""
+
+
+def _leans(error: Array, exact: Array, cost: Array, steps: Array, plain: Array) -> bool:
+    """Whether numbers that had to be rounded went all down, all up, all towards zero or all away from it.
+
+    ``plain``: those that only the last rounding changes, and that are not so near to the middle of two numbers that
+    either is right.
+    """
+    rounded = plain & (np.abs(cost) > 0.01 * steps)  # not those that were exact
     if int(rounded.sum()) < _LEAST_ROUNDED:
         return False
     shares = (error - cost)[rounded] / steps[rounded]
     return max(abs(float(shares.mean())), abs(float((shares * np.sign(exact[rounded])).mean()))) > _LEANING
 
 
-def _worst_channel(error: Array, cost: Array, spread: float) -> tuple[int, float] | None:
+def _worst_channel(error: Array, cost: Array) -> tuple[int, float] | None:
     axis = channel_axis(error.shape)
     if axis is None or error.size // max(1, error.shape[axis]) < _LEAST_CHANNEL:
         return None
     others = tuple(i for i in range(error.ndim) if i != axis)
     errors = np.sqrt(np.square(error).mean(axis=others))
-    costs = np.sqrt(np.square(cost).mean(axis=others) + np.square(cost).mean() / 4 + spread * spread)
+    costs = np.sqrt(np.square(cost).mean(axis=others) + np.square(cost).mean() / 4)
     ratios = errors / np.where(costs > 0, costs, np.inf)
     worst = int(ratios.argmax())
     return worst, float(ratios[worst])
@@ -240,93 +270,22 @@ def judge_call(op: MlirOp, call: Call, results: Mapping[int, Array]) -> Iterator
         if each is not None and np.allclose(
             kind.clipped(each), wide(results[place]).reshape(each.shape), 0, kind.scale / 9
         ):
-            yield Judged(name, op, "quantisation", reach=_rms(exact))
+            yield Judged(name, op, "quantisation", reach=rms(exact))
             continue
-        stored = kind.stored(exact, str(call.get("round_mode", "HalfAwayFromZero")))
-        with np.errstate(all="ignore"):
-            cost = stored - exact
-        typical, steps = spread(call, place, exact, kind), kind.step(exact)
-        rounds_once = exact.size > 0 and typical < _LITTLE * float(np.mean(steps))
-        if (inner := _before_bias(call, kind)) is not None:
-            typical = math.hypot(typical, _rms(inner) / math.sqrt(12))
-            steps = np.maximum(steps, inner)
-        yield judged(op, name, results[place], exact, cost, steps, typical, RATIO, rounds_once)
+        mode = str(call.get("round_mode", "HalfAwayFromZero"))
+        yield judged(op, name, results[place], expected(call, place, exact, kind, kind.stored(exact, mode)))
 
 
-def _before_bias(call: Call, kind: TensorType) -> Array | None:
-    """Steps of a narrow float at the sums before the bias, which chips round, too; None where that is not so."""
-    if call.name not in LINEAR or call.optional(2) is None or kind.storage not in HALF or kind.is_quantised:
-        return None
-    inputs = tuple(array if place != 2 else None for place, array in enumerate(call.inputs))
-    try:
-        return kind.step(compute(replace(call, inputs=inputs, attributes={**call.attributes, "do_relu": False}))[0])
-    except NoGolden:
-        return None
-
-
-def spread(call: Call, place: int, exact: Array, kind: TensorType) -> float:
-    """Typical error inside of an op: how far its result moves when its operands move by the error of its arithmetic."""
-    reach = _rms(exact[np.isfinite(exact)])
-    first = call.operand_types[0] if call.operand_types else None
-    if call.name.endswith(".Cast") and first is not None and first.is_quantised and kind.storage in HALF:
-        return reach * HALF[kind.storage]  # the scale is a narrow float, too
-    if call.name in MOVING or (call.is_integer and call.name not in ("tpu.Softmax", "tpu.LayerNorm")):
-        return reach * _AS_WRITTEN
-    if call.name in LINEAR or call.name in _SINGLE:
-        # A convolution of single channels adds up in its own format on some chips.
-        relative = HALF.get(kind.storage, _INNER) if call.number("group", 1) > 1 else _INNER
-        return max(reach * _AS_WRITTEN, _moved(call, place, exact, relative))
-    if call.name.endswith((".Reduce", "Pool2D")) and kind.storage in HALF and not kind.is_quantised:
-        return 2 * reach * HALF[kind.storage]  # sums in the narrow format
-    moved = _moved(call, place, exact, 2 * HALF.get(kind.storage, 2.0**-21))
-    return max(reach * _SUMMED, moved)
-
-
-MOVING = frozenset(
-    f"{dialect}.{name}"
-    for dialect in ("top", "tpu")
-    for name in (
-        *("Reshape", "Permute", "Transpose", "Concat", "Slice", "StridedSlice", "Split", "Squeeze", "Unsqueeze"),
-        *("Flatten", "Tile", "Expand", "Upsample", "Pad", "Gather", "GatherElements", "GatherND", "ScatterND", "Arg"),
-        *(
-            "TopK",
-            "Relu",
-            "Identity",
-            "Depth2Space",
-            "SwapDimInner",
-            "ShuffleChannel",
-            "MaxPool",
-            "Where",
-            "NonZero",
-            "Nms",
-            "Lut",
-            "Cast",
-        ),
-    )
-)
-"""Ops that change no number but by the rounding of the result's format."""
-
-
-_SINGLE = frozenset(
-    f"{dialect}.{name}"
-    for dialect in ("top", "tpu")
-    for name in ("Add", "Sub", "Mul", "AddConst", "SubConst", "MulConst")
-)
-"""Ops of one addition or multiplication for each number, which is rounded once."""
-
-
-def _moved(call: Call, place: int, exact: Array, relative: float) -> float:
-    moves = [0.0]
-    random = np.random.default_rng(0)
-    for _ in range(_TRIALS):
-        inputs = tuple(
-            None if array is None else array * (1 + relative * random.standard_normal(array.shape))
-            for array in call.inputs
+def expected(call: Call, place: int, exact: Array, kind: TensorType, rounded: Array) -> Expected:
+    """The result that an op has to give in a format. ``rounded``: the exact one as the format holds it."""
+    with np.errstate(all="ignore"):
+        inner = inner_bound(call, place, exact, kind)
+        inside = largest_inside(call, place, exact) if is_narrow(kind) else None
+        return Expected(
+            exact, rounded - exact, kind.step(exact), inner, RATIO, kind.range, inside, is_tainted(call.inputs)
         )
-        try:
-            moved = compute(replace(call, inputs=inputs))[place]
-        except NoGolden:
-            return moves[0]
-        difference = moved - exact
-        moves.append(_rms(difference[np.isfinite(difference)]))
-    return max(moves)
+
+
+def is_tainted(inputs: Sequence[Array | None]) -> bool:
+    """Whether an operand holds infinities or NaNs."""
+    return any(array is not None and not np.isfinite(array).all() for array in inputs)

@@ -10,13 +10,23 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.source.mlir_file import MlirOp
+from tdb_dap.tools.golden.bounds import HALF, inner_bound, is_narrow, largest_inside, rms
 from tdb_dap.tools.golden.formats import TensorType
-from tdb_dap.tools.golden.judging import HALF, LOWERED_RATIO, TABLE_RATIO, Judged, judged
+from tdb_dap.tools.golden.judging import LOWERED_RATIO, TABLE_RATIO, Expected, Judged, is_tainted, judged
 from tdb_dap.tools.golden.level import NOT_KNOWN, Level, name_of, names, wide
 from tdb_dap.tools.golden.library import LINEAR, Call, NoGolden, compute
 
 _WEIGHT = re.compile(r"[us]*i(\d+)$")
 _GROUP = 64
+
+_SPREAD = 4.0
+"""Largest error over the typical one."""
+
+_HALF_A_STEP = 0.52
+"""Steps by which a stored weight may be off."""
+
+_NEAR = 0.6
+"""The same where the step is an estimate."""
 
 _FACTOR = 2.0**-7
 """Relative error of a factor that is stored in eight bits."""
@@ -57,9 +67,10 @@ def _requantised(before: Level, op: MlirOp, after: Level, tensors: Mapping[str, 
     exact = wide(tensors[operands[0]])
     if exact.size != np.size(tensors[name]):
         return None
-    inner = float(np.sqrt(np.mean(np.square(exact)))) * _FACTOR
+    inner = _SPREAD * rms(exact) * _FACTOR
     steps = kind.step(exact)
-    return judged(op, name, tensors[name], exact, kind.stored(exact) - exact, steps, inner, LOWERED_RATIO)
+    cost = kind.stored(exact) - exact
+    return judged(op, name, tensors[name], Expected(exact, cost, steps, np.full(exact.shape, inner), LOWERED_RATIO))
 
 
 def counterpart(after: Level, name: str, tensors: Mapping[str, Array]) -> str | None:
@@ -94,15 +105,21 @@ def _judge(
     for part in reversed(_chain(after, target, call.name)):
         kinds = after.types(part)[1]
         rough = kinds[0].stored(rough) if kinds and kinds[0] is not None else rough
-    inner = _inner(call, place, exact, after, target)
+    inner = np.full(exact.shape, _inner(call, place, exact, after, target))
     is_table = later.name == "tpu.Lut"  # what it holds has been computed exactly
     limit = TABLE_RATIO if is_table else LOWERED_RATIO
-    within = next((k for part in _chain(after, target, call.name) for k in after.types(part)[1] if k), kind).clipped(
-        exact
-    )
+    chain = [k for part in _chain(after, target, call.name) for k in after.types(part)[1] if k is not None]
+    within = next(iter(chain), kind).clipped(exact)
     with np.errstate(all="ignore"):
         cost = rough - exact
-    found = judged(later, target, actual, exact, cost, kind.step(exact), inner, limit)
+    span = min((k.range for k in chain), default=kind.range)
+    narrow = next((k for k in chain if is_narrow(k)), kind)
+    inside = largest_inside(call, place, exact)
+    tainted = is_tainted(call.inputs)
+    with np.errstate(all="ignore"):
+        inner = inner + inner_bound(call, place, exact, narrow)
+    wanted = Expected(exact, cost, kind.step(exact), inner, limit, span, inside, tainted)
+    found = judged(later, target, actual, wanted)
     if later.name == "tpu.Concat" and found.worst and not call.name.endswith(".Concat"):
         piece = _part(after, later, found.worst)
         found = found if piece is None else replace(found, op=piece, name=names(piece)[0])
@@ -187,6 +204,9 @@ def _weight_at(array: Array, call: Call, place: int, main: MlirOp, after: Level)
     whole = _WEIGHT.match(kind.storage)
     if whole is None or place != 1 or call.name not in LINEAR:
         return array
+    held = _held_weight(array, main, after)
+    if held is not None:
+        return held
     bits = int(main.attributes.get("weight_bits", 8))
     greatest = 2.0 ** (bits - 1) - 1
     if "OnlyShift" in str(main.attributes.get("quant_mode", "")):
@@ -203,13 +223,65 @@ def _weight_at(array: Array, call: Call, place: int, main: MlirOp, after: Level)
     return (np.rint(rows / np.where(scale > 0, scale, 1)) * scale).reshape(array.shape)
 
 
+def _held_weight(array: Array, main: MlirOp, after: Level) -> Array | None:
+    """The weight that the later level holds, in numbers; None if it is not the earlier one rounded to whole steps.
+
+    A channel's step is the one with which its stored numbers come nearest to the weights (least squares), so that a
+    wrong factor of the op shows in its result; where few words stand for a channel, the step of that factor.
+    """
+    producer = after.mlir.op_defining(main.operands[1], main.line) if len(main.operands) > 1 else None
+    if producer is None or producer.name != "top.Weight" or main.name == "tpu.A16MatMul":
+        return None
+    try:
+        words = after.weight(producer) - float(main.attributes.get("kernel_zp", 0) or 0)
+    except NoGolden:
+        return None
+    is_matrix = main.name.endswith("MatMul")
+    if words.size == array.size and not is_matrix:
+        words = words.reshape(array.shape)
+    if words.shape != array.shape:
+        return None
+    rows, stored = (one.reshape((1, -1) if is_matrix else (one.shape[0], -1)) for one in (array, words))
+    power = np.square(stored).sum(axis=1, keepdims=True)
+    nearest = (rows * stored).sum(axis=1, keepdims=True) / np.where(power > 0, power, 1)
+    # Of a channel that is all zeros only its size can be judged: by the other channels' steps.
+    nearest = np.where(power > 0, nearest, nearest.max(initial=0.0))
+    for step, most in ((nearest, _NEAR), (_step_of_factor(main, after), _HALF_A_STEP)):
+        if step is not None and _is_rounded(rows, stored, step, most):
+            return np.asarray(stored * step).reshape(array.shape)
+    return None
+
+
+def _is_rounded(rows: Array, stored: Array, step: Array, most: float) -> bool:
+    """Whether stored numbers are weights [channel, ...] in steps, each off by ``most`` of one or saturated."""
+    off = np.abs(rows - stored * step)
+    is_saturated = (np.abs(stored) >= np.abs(stored).max(initial=1.0)) & (np.abs(rows) >= np.abs(stored * step))
+    return bool((is_saturated | (off <= most * step)).all())
+
+
+def _step_of_factor(main: MlirOp, after: Level) -> Array | None:
+    """Steps of the weights [channel, 1] by the factors of a quantised op; None if it has none."""
+    operands, results = after.types(main)
+    first, result = next(iter(operands), None), next(iter(results), None)
+    if first is None or result is None or not first.is_quantised or not result.is_quantised:
+        return None
+    plural = "s" if main.name.endswith("MatMul") else ""
+    shifts, multipliers = (main.attributes.get(f"{name}{plural}") for name in ("rshift", "multiplier"))
+    try:
+        factors = np.exp2(-np.asarray(shifts, np.float64))
+        if "OnlyShift" not in str(main.attributes.get("quant_mode", "")):
+            factors = factors * np.asarray(multipliers, np.float64)
+    except (TypeError, ValueError):
+        return None
+    return np.asarray(factors * (result.scale / first.scale)).reshape(-1, 1)
+
+
 def _inner(call: Call, place: int, exact: Array, after: Level, target: str) -> float:
-    """Typical error of the arithmetic in between: several ops of the later level, each rounding to its own format."""
+    """Largest error of the arithmetic in between: several ops of the later level, each rounding to its own format."""
     kinds = [kind for part in _chain(after, target, call.name) for kind in after.types(part)[1] if kind is not None]
     errors = []
     for kind in kinds:
         if kind.storage in HALF and not kind.is_quantised:
             finite = np.abs(exact[np.isfinite(exact)])
-            errors.append(HALF[kind.storage] * float(np.sqrt(np.mean(np.square(finite)))) if finite.size else 0.0)
-    reach = float(np.sqrt(np.mean(np.square(exact[np.isfinite(exact)])))) if np.isfinite(exact).any() else 0.0
-    return max([*errors, reach * 2.0**-20])
+            errors.append(HALF[kind.storage] * rms(finite))
+    return _SPREAD * max([*errors, rms(exact[np.isfinite(exact)]) * 2.0**-20])

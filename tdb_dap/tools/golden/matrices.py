@@ -41,7 +41,14 @@ def matrix_product_of_packed(call: Call) -> Array:
 
     Operands: left, weight, scale, zero point, bias. Two weights of 4 bits share a byte, the first in the lower half.
     """
-    left, words, scale, zero = call[0], call[1].astype(np.int64), call[2], call.optional(3)
+    found = call[0] @ packed_weight(call).T
+    bias = call.optional(4)
+    return found if bias is None else found + bias.reshape(-1)
+
+
+def packed_weight(call: Call) -> Array:
+    """The weight of ``tpu.A16MatMul`` as numbers, [n, k]."""
+    words, scale, zero = call[1].astype(np.int64), call[2], call.optional(3)
     if not call.flag("w_transpose"):
         raise NoGolden("weights that are not transposed")
     if int(call.number("weight_bits", 8)) == 4:
@@ -61,10 +68,7 @@ def matrix_product_of_packed(call: Call) -> Array:
         scale = scale.reshape(rows, 1)
     else:
         scale, zero = scale.reshape(rows, 1), zero.reshape(rows, 1)
-    weight = ((words - (zero if zero is not None else 0)) * scale).reshape(rows, -1)
-    found = left @ weight.T
-    bias = call.optional(4)
-    return found if bias is None else found + bias.reshape(-1)
+    return np.asarray((words - (zero if zero is not None else 0)) * scale).reshape(rows, -1)
 
 
 @golden("tpu.FAttention")

@@ -11,6 +11,7 @@ from tdb_dap.targets.chips.registry import target_for
 
 if TYPE_CHECKING:
     from tdb_dap.engine.bmodel import Net, Stage
+    from tdb_dap.engine.program.compiled_program import CompiledProgram
     from tdb_dap.engine.program.program import Program
 
 _KINDS = {RunMode.TPU_STATIC: "static", RunMode.TPU_DYNAMIC: "dynamic", RunMode.CPU: "cpu"}
@@ -22,6 +23,17 @@ def net_lines(program: Program) -> Iterator[str]:
     for net in program.nets:
         for number, stage in enumerate(net.stages):
             yield f"nets       {_title(net, number)}: {_subnets(stage, ends)}; {_sizes(stage)}"
+
+
+def kernel_line(program: CompiledProgram) -> str:
+    """Size of the kernel module in the file; empty for a chip that needs none."""
+    metadata = program.bmodel.metadata
+    if metadata.has_riscv_kernel:
+        return "kernel     RISC-V with tensor instructions (--rvti), not decoded; compile without it to debug"
+    if metadata.kernel_bytes:
+        return f"kernel module: {metadata.kernel_bytes:,} bytes"
+    chip = target_for(program.chip, str(program.context.bmodel))
+    return "kernel module: none; a board's runtime refuses the file without one" if chip.needs_kernel else ""
 
 
 def _title(net: Net, number: int) -> str:

@@ -19,8 +19,8 @@ from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import BadInput, NotSimulated
+from tdb_dap.tools.golden.bounds import spread
 from tdb_dap.tools.golden.formats import TensorType
-from tdb_dap.tools.golden.judging import spread
 from tdb_dap.tools.golden.level import Level, names
 from tdb_dap.tools.golden.library import Call, NoGolden, compute
 from tdb_dap.tools.golden.reference import numbers, text_of
@@ -42,7 +42,7 @@ _SHARE = 0.1
 
 _NARROW = ("f16", "bf16")
 
-Opened = tuple[Path, "str | None", int]
+Opened = tuple[Path, "str | None", "int | None"]
 """Context, net and stage."""
 
 
@@ -51,11 +51,11 @@ def perturbed(
     inputs: Path | None,
     runs: int,
     net: str | None = None,
-    stage: int = 0,
+    stage: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Perturbed:
     """Run a model as it is and with ``runs`` perturbations; BadInput, NotSimulated if that cannot be done."""
-    program = open_program(context, net, stage)
+    program = open_program(context, net, stage, inputs=inputs)
     if is_dynamic(program):
         raise NotSimulated(f"{context}: its dynamic subnets make their commands while they run; --perturb needs static")
     data = inputs or program.context.inputs

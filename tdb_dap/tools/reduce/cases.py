@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from tdb_dap.engine.files.atomic_files import write_text
-from tdb_dap.engine.files.context import NOTES
+from tdb_dap.engine.files.location_files import NOTES
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.source.mlir_file import MlirOp

@@ -12,8 +12,8 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.source.mlir_attributes import closing, split_top
 from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import BadInput
+from tdb_dap.tools.golden.bounds import HALF
 from tdb_dap.tools.golden.formats import TensorType, tensor_type
-from tdb_dap.tools.golden.judging import HALF
 from tdb_dap.tools.golden.level import Level, name_of, names
 
 _VALUE = re.compile(r"%[\w.$-]+(?:#\d+)?")

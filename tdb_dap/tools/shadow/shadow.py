@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.golden.compilation import find
 from tdb_dap.tools.golden.judging import judge_call
@@ -21,6 +22,9 @@ from tdb_dap.tools.golden.level import Level, names, wide
 from tdb_dap.tools.golden.library import NoGolden, compute
 from tdb_dap.tools.golden.lowering import counterpart
 from tdb_dap.tools.golden.reference import text_of
+
+_MOST_BETWEEN = 16
+"""Ops that are computed between tensors of the chip."""
 
 _SAME_BYTES = ("tpu.Reshape", "tpu.Squeeze", "tpu.Unsqueeze", "tpu.Flatten")
 
@@ -104,6 +108,32 @@ class Shadow:
                 except NoGolden:
                     continue
         return found
+
+    def local(self, name: str, chip: Mapping[str, Array]) -> Array | None:
+        """A tensor computed from the nearest tensors of the chip before it; None if that is not possible.
+
+        For ops whose operands are not on the chip, because the compiler has taken other ops in place of several. Each
+        result in between is rounded to its format.
+        """
+        op = self.level.by_name.get(name)
+        if op is None or op.name == "top.Input":
+            return None
+        known = {**self.inputs, **chip}
+        gap: list[MlirOp] = []
+        queue = [op]
+        while queue:
+            one = queue.pop()
+            if len(gap) > _MOST_BETWEEN:
+                return None
+            if one not in gap:
+                gap.append(one)
+                before = (
+                    self.level.by_name.get(value) for value in self.level.operand_names(one) if value not in known
+                )
+                queue += [found for found in before if found is not None]
+        known.pop(name, None)
+        found, missing = self.level.run(known, True, sorted(gap, key=lambda one: one.line))
+        return None if missing else found.get(name)
 
     def of(self, name: str, chip: Mapping[str, Array]) -> Shadowed | None:
         """A tensor of the chip beside its shadows; ``chip``: what it computed, by name. None without a golden."""

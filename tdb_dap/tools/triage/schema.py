@@ -8,9 +8,9 @@ from pydantic import ConfigDict, Field
 
 from tdb_dap.tools.report_schema import Reported
 
-Kind = Literal["nothing wrong", "quantisation", "bug", "calibration", "input", "fault", "incomplete"]
+Kind = Literal["nothing wrong", "quantisation", "bug", "range", "calibration", "input", "fault", "incomplete"]
 
-WRONG: tuple[Kind, ...] = ("bug", "calibration", "input", "fault", "incomplete")
+WRONG: tuple[Kind, ...] = ("bug", "range", "calibration", "input", "fault", "incomplete")
 """Verdicts that give exit code 1."""
 
 
@@ -53,6 +53,7 @@ class StageRow(_Model):
     bugs: int
     missing: str
     unknown: tuple[str, ...]
+    zeros: int = Field(default=0, description="Tensors that are all zeros, which proves nothing.")
 
 
 class Triage(_Model):
@@ -78,6 +79,9 @@ class Triage(_Model):
     stages: tuple[StageRow, ...]
     costs: tuple[Cost, ...] = ()
     sanitizers: tuple[str, ...] = ()
+    others: tuple[str, ...] = Field(default=(), description="What else is wrong than the first.")
+    keep: tuple[str, ...] = Field(default=(), description="Ops of which numbers are beyond the range of their format.")
+    keep_in: str = Field(default="", description="The format to keep them in, as of --quantize_table.")
 
     @property
     def is_wrong(self) -> bool:

@@ -1,154 +1,105 @@
-"""The price of each op's precision at the outputs, and the table that tells the compiler which ops to keep in F16.
-
-The errors that the ops of the lowered model make themselves are put into the imported model, one op's or all but some:
-what comes out is what these formats cost at the output, without compiling anything.
-"""
+"""The price of each op's precision at the outputs, and the table that tells the compiler which ops to keep in float."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.golden.compilation import find
-from tdb_dap.tools.golden.formats import TensorType
-from tdb_dap.tools.golden.level import Level, names, wide
-from tdb_dap.tools.golden.library import NoGolden, compute
-from tdb_dap.tools.golden.lowering import counterpart
+from tdb_dap.tools.golden.compilation import Files, find
+from tdb_dap.tools.golden.files.stage_files import text_of
+from tdb_dap.tools.triage import compiling
+from tdb_dap.tools.triage.effects import Sensitive, Shadow
+from tdb_dap.tools.triage.precision import floats, format_to_keep, type_of
+from tdb_dap.tools.triage.ranges import beyond_range
 from tdb_dap.tools.triage.stages import MODEL, TOP, TPU, Stage, stages
 from tdb_dap.tools.triage.triaging import examined
-
-_MOST_TRIED = 32
-"""Ops whose cost at the output is computed one by one; the others cost less at their own results."""
 
 _LEAST_KNOWN = 0.9
 """Share of the tensors of stage tpu that have to be known."""
 
-_F16 = TensorType(None, "f16")
+_MOST_COMPILED = 3
+"""Tables that are compiled, each with more ops, until the output is as good as was asked for."""
 
 
-@dataclass(frozen=True)
-class Sensitive:
-    """An op: ``cosine``: least cosine of an output if only this op has its precision; ``share``: its own error."""
-
-    name: str
-    opcode: str
-    cosine: float
-    share: float
-
-
-class Shadow:
-    """The imported model with the errors of the lowered one. ``before``: top level, ``after``: the lowered level.
-
-    ``tensors``: what was computed at the lowered level; ``inputs``: of the net.
-    """
-
-    def __init__(self, before: Level, after: Level, tensors: Mapping[str, Array], inputs: Mapping[str, Array]) -> None:
-        self._level = before
-        self._inputs = {name: wide(inputs[name]) for name in before.inputs() if name in inputs}
-        self.errors: dict[str, Array] = {}
-        """Error that the op of a result makes itself, by the result's name."""
-        self._ops: dict[str, MlirOp] = {}
-        self._sizes: dict[str, float] = {}
-        known = {name: tensors[target] for name in before.by_name if (target := counterpart(after, name, tensors))}
-        known.update(self._inputs)
-        held = set(known)
-        for op in before.ops:
-            try:
-                results = compute(before.call(op, known))
-            except NoGolden:
-                continue
-            for name, exact in zip(names(op), results, strict=False):
-                # What the lowered level has merged into another op counts with the result of that.
-                known.setdefault(name, exact)
-                if op.name != "top.Input" and name in held and np.size(known[name]) == exact.size:
-                    self.errors[name] = wide(known[name]).reshape(exact.shape) - exact
-                    self._ops[name] = op
-                    self._sizes[name] = float(np.sqrt(np.mean(np.square(exact)))) or 1.0
-        self._ideal = self._run({})
-
-    def _run(self, errors: Mapping[str, Array], halves: Sequence[str] = ()) -> dict[str, Array]:
-        values = dict(self._inputs)
-        for op in self._level.ops:
-            try:
-                results = compute(self._level.call(op, values))
-            except NoGolden:
-                continue
-            for name, exact in zip(names(op), results, strict=False):
-                found = _F16.stored(exact) if name in halves else exact
-                values[name] = found + errors[name] if name in errors else found
-        return values
-
-    def cosine(self, kept: Sequence[str]) -> float:
-        """Least cosine of an output with the ideal one if these tensors are computed in F16, the others as they are."""
-        rest = {name: error for name, error in self.errors.items() if name not in kept}
-        return self._least(self._run(rest, kept))
-
-    def ranked(self) -> list[Sensitive]:
-        """The ops by what they cost at the output, the dearest first."""
-        shares = {name: float(np.sqrt(np.mean(np.square(e)))) / self._sizes[name] for name, e in self.errors.items()}
-        tried = sorted((name for name in shares if shares[name]), key=lambda name: -shares[name])[:_MOST_TRIED]
-        found = [
-            Sensitive(name, self._ops[name].name, self._least(self._run({name: self.errors[name]})), shares[name])
-            for name in tried
-        ]
-        return sorted(found, key=lambda one: one.cosine)
-
-    def _least(self, values: Mapping[str, Array]) -> float:
-        read = {name for op in self._level.ops for name in self._level.operand_names(op)}
-        ends = [name for name in self._level.by_name if name not in read and name in values and name in self._ideal]
-        return min((_cosine(values[name], self._ideal[name]) for name in ends), default=1.0)
-
-    def chosen(self, wanted: float) -> tuple[list[str], float]:
-        """The fewest of the dearest ops to keep in F16 so that the output reaches a cosine, and the one it reaches."""
-        kept: list[str] = []
-        reached = self.cosine(kept)
-        for one in self.ranked():
-            if reached >= wanted:
-                break
-            kept.append(one.name)
-            reached = self.cosine(kept)
-        return kept, reached
-
-
-def _cosine(one: Array, other: Array) -> float:
-    a, b = one.reshape(-1), other.reshape(-1)
-    lengths = float(np.sqrt((a * a).sum() * (b * b).sum()))
-    return float((a * b).sum()) / lengths if lengths else 1.0
-
-
-def table(kept: Sequence[str], chip: str) -> str:
-    """The compiler's ``--quantize_table``: these ops in F16."""
-    head = [f"# {chip}: ops that are kept in F16", "# op_name   quantize_mode"]
-    return "\n".join([*head, *(f"{name} F16" for name in kept), ""])
+def table(kept: Sequence[str], chip: str, kept_in: str) -> str:
+    """The compiler's ``--quantize_table``: these ops in a float format."""
+    head = [f"# {chip}: ops that are kept in {kept_in}", "# op_name   quantize_mode"]
+    return "\n".join([*head, *(f"{name} {kept_in}" for name in kept), ""])
 
 
 @dataclass(frozen=True)
 class Mixed:
-    """The worth of mixed precision: ``ranked`` ops, those ``kept`` in F16, least cosine ``now`` and ``then``."""
+    """The worth of mixed precision: ``ranked`` ops, those ``kept`` in the format ``kept_in``.
+
+    Least cosines of an output: ``now`` (NaN if it holds NaNs or infinities), ``then`` as promised, and ``came``, of the
+    model compiled by the table; None where the compiler is not there, or has failed: ``failure`` says how. ``beyond``:
+    how many ops are kept because their numbers are beyond the range of their format.
+    """
 
     ranked: tuple[Sensitive, ...]
     kept: tuple[str, ...]
+    kept_in: str
     now: float
     then: float
     table: str
+    beyond: int = 0
+    came: float | None = None
+    failure: str = ""
+
+    def is_reached(self, wanted: float) -> bool:
+        """Whether the output is as good as was asked for: compiled, or promised where nothing was compiled."""
+        return not self.failure and (self.then if self.came is None else self.came) >= wanted
 
 
-def _tensors(tpu: Stage, run: Stage | None) -> Mapping[str, Array]:
-    """The tensors of the lowered model: the chip's, whose small differences from the interpreter's add up."""
-    if run is None or run.stopped or any(one.verdict in ("bug", "unknown") for one in run.executed):
-        return tpu.tensors
-    return {**tpu.tensors, **{name: array for name, array in run.tensors.items() if name in tpu.computed}}
+def mixed(directory: Path, wanted: float, report: Callable[[str], None] = lambda text: None) -> Mixed:
+    """The table with which the output of a compilation reaches a cosine; BadInput if its stages are not there.
 
-
-def mixed(directory: Path, wanted: float) -> Mixed:
-    """The table with which the output of a compilation reaches a cosine; BadInput if its stages are not there."""
+    Where the compiler is there, the model is compiled by the table; as long as its output is worse than promised and
+    than asked for, by one that promises more. ``report`` is called before each time.
+    """
     files = find(directory)
+    shadow, top, tpu = _shadow(directory, files)
+    assert top.level is not None
+    assert tpu.level is not None
+    text = text_of(tpu.level.path)
+    chip = text.chip if text is not None else "the chip"
+    beyond = beyond_range(top.level, tpu.level, top.tensors)
+    kept_in = format_to_keep(tpu.level, is_range=bool(beyond)) or format_to_keep(tpu.level)
+    if not kept_in:
+        mode = text.mode if text is not None else "its format"
+        raise BadInput(f"{directory}: {chip} has no float that is more precise than {mode}: {', '.join(floats(chip))}")
+    ranked = tuple(shadow.ranked())
+    is_finite = all(np.isfinite(tpu.tensors[name]).all() for name in tpu.tensors if name in tpu.computed)
+    now = shadow.cosine([]) if is_finite else math.nan
+    aim, found = wanted, None
+    for attempt in range(_MOST_COMPILED):
+        kept, then = shadow.chosen(aim, beyond)
+        previous, found = found, Mixed(ranked, tuple(kept), kept_in, now, then, table(kept, chip, kept_in), len(beyond))
+        if previous is not None and previous.kept == found.kept:
+            return previous
+        if not kept or not compiling.is_there(files):
+            return found
+        report(f"compiling by a table of {len(kept):,} ops ({attempt + 1})")
+        try:
+            found = replace(found, came=compiling.compiled(files, found.table))
+        except BadInput as error:
+            return replace(found, failure=str(error))
+        if found.came is None or found.came >= wanted:
+            return found
+        # What came is further from 1 than what was promised: the promise has to be nearer by as much.
+        aim = 1 - (1 - wanted) * min(0.5, (1 - then) / (1 - found.came))
+    assert found is not None
+    return found
+
+
+def _shadow(directory: Path, files: Files) -> tuple[Shadow, Stage, Stage]:
+    """The imported model with the errors of the lowered one, and both; BadInput if too little is known of them."""
     judged = examined(files)[0] if files.get("bmodel") is not None else stages(files)
     found = {stage.title: stage for stage in judged if stage.is_usable}
     top, tpu = found.get(TOP), found.get(TPU)
@@ -157,15 +108,25 @@ def mixed(directory: Path, wanted: float) -> Mixed:
             f"{directory}: the tensors of the stages top and tpu are needed; run model_transform with --test_result "
             "and model_deploy with --test_input, --test_reference and --debug"
         )
-    shadow = Shadow(top.level, tpu.level, _tensors(tpu, found.get(MODEL)), tpu.tensors)
     known, count = len(tpu.computed & tpu.tensors.keys()), len(tpu.computed)
     if known < _LEAST_KNOWN * count:
         raise BadInput(
             f"{directory}: {known:,} of {count:,} tensors of stage tpu are known, too few to say what an op costs; "
             "compile with --compare_all"
         )
+    text = text_of(tpu.level.path)
+    is_range = bool(beyond_range(top.level, tpu.level, top.tensors))
+    kept = format_to_keep(tpu.level, is_range) or format_to_keep(tpu.level) or "F32"
+    others = text.mode if text is not None and text.mode in ("F16", "BF16", "F32") else kept
+    tensors = _tensors(tpu, found.get(MODEL))
+    shadow = Shadow(top.level, tpu.level, tensors, tpu.tensors, type_of(kept), type_of(others))
     if not shadow.errors:
         raise BadInput(f"{directory}: no op of stage top has a counterpart in stage tpu that can be computed")
-    kept, then = shadow.chosen(wanted)
-    text = table(kept, files.properties.get("chip", "the chip"))
-    return Mixed(tuple(shadow.ranked()), tuple(kept), shadow.cosine([]), then, text)
+    return shadow, top, tpu
+
+
+def _tensors(tpu: Stage, run: Stage | None) -> Mapping[str, Array]:
+    """The tensors of the lowered model: the chip's, whose small differences from the interpreter's add up."""
+    if run is None or run.stopped or any(one.verdict in ("bug", "unknown") for one in run.executed):
+        return tpu.tensors
+    return {**tpu.tensors, **{name: array for name, array in run.tensors.items() if name in tpu.computed}}

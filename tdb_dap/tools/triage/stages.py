@@ -11,7 +11,9 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.errors import BadInput
+from tdb_dap.targets.chips.registry import chips
 from tdb_dap.tools.golden.compilation import Files
+from tdb_dap.tools.golden.files.stage_files import text_of
 from tdb_dap.tools.golden.judging import Judged, executed
 from tdb_dap.tools.golden.level import Level, wide
 from tdb_dap.tools.golden.lowering import lowered
@@ -34,6 +36,11 @@ _SAME = 1e-5
 """Relative difference up to which two stages have had the same input."""
 
 
+def foreign(chip: str) -> str:
+    """Reason why a stage is not judged that is for a chip whose arithmetic is not known here."""
+    return f"the arithmetic of {chip} is not known here: {NOT_JUDGED}"
+
+
 @dataclass
 class Stage:
     """One stage. ``level``: its ops; ``tensors``: what was computed, by name; ``missing``: what it lacks, if it does.
@@ -41,8 +48,8 @@ class Stage:
     ``executed``: its ops on their own operands; ``lowered``: the ops of the stage before on operands of this one;
     ``accused``: the tensor whose op a sanitizer finds at fault; ``input_differs``: name of an input that is another one
     than that of the stage before; ``stopped``: why a run of it did not reach its end, if so;
-    ``is_dynamic``: its commands are made while it runs; ``borrowed``: tensors that its file lacks and the bmodel's run
-    has, none of which the bmodel computes wrongly.
+    ``is_dynamic``: its commands are made while it runs; ``is_foreign``: for a chip whose arithmetic is not known here;
+    ``borrowed``: tensors that its file lacks and the bmodel's run has, none of which the bmodel computes wrongly.
     """
 
     title: str
@@ -57,6 +64,7 @@ class Stage:
     borrowed: int = 0
     stopped: str = ""
     is_dynamic: bool = False
+    is_foreign: bool = False
 
     @property
     def is_usable(self) -> bool:
@@ -78,8 +86,17 @@ class Stage:
 
     @property
     def judged(self) -> int:
-        """Number of tensors with a verdict."""
-        return len({one.name for one in (*self.executed, *self.lowered) if one.verdict != "unknown"} & self.computed)
+        """Number of tensors with a verdict that rests on numbers other than zero."""
+        return len(self._judged(False))
+
+    @property
+    def zeros(self) -> int:
+        """Number of tensors that are all zeros, computed and expected: nothing can be said of their ops."""
+        return len(self._judged(True) - self._judged(False))
+
+    def _judged(self, is_zero: bool) -> frozenset[str]:
+        found = (one for one in (*self.executed, *self.lowered) if one.verdict != "unknown")
+        return self.computed & {one.name for one in found if one.is_zero == is_zero}
 
     def borrow(self, run: Stage, before: Stage | None) -> None:
         """Judge what the stage's file lacks with the tensors of the bmodel's run, as far as that computes them rightly.
@@ -139,9 +156,10 @@ def stages(files: Files) -> list[Stage]:
         if stage.level is None:
             continue
         if stage.tensors:
-            stage.executed = executed(stage.level, stage.tensors)
+            stage.executed = executed(stage.level, stage.tensors) if not stage.is_foreign else []
             if before is not None and before.level is not None:
                 stage.input_differs = _other_input(before, stage)
+            if before is not None and before.level is not None and not stage.is_foreign:
                 stage.lowered = lowered(before.level, stage.level, stage.tensors)
         # What an op means is in its text: the tensors of that stage are not needed.
         before = stage
@@ -161,6 +179,12 @@ def _stage(files: Files, inputs: Mapping[str, Array], title: str, text: str, ten
         stage.tensors = _arrays(data)
     except BadInput as error:
         stage.missing = str(error)
+        return stage
+    module = text_of(path)
+    chip = module.chip.upper() if module is not None else ""
+    if title == TPU and chip and chip not in chips():
+        stage.is_foreign = True
+        stage.missing = foreign(chip)
         return stage
     if not stage.computed:
         stage.missing = f"no op is in {path.name}: it is damaged or empty"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +34,14 @@ def lines(found: Triage) -> Iterator[str]:
         for cost in found.costs:
             beyond = f", {cost.saturated:.1%} saturated" if cost.saturated >= 0.001 else ""
             yield f"  {cost.share:7.2%}  {cost.name} ({cost.opcode}){beyond}"
+    if found.others:
+        yield ""
+        yield f"also wrong, after it: {len(found.others):,}"
+        for text in found.others[:_MOST_FINDINGS]:
+            yield f"  {_cut(text)}"
+    if found.keep:
+        yield ""
+        yield f"keep in {found.keep_in or 'a format with a wider range'}: {', '.join(found.keep)}"
     if found.sanitizers:
         yield ""
         yield f"sanitizers: {len(found.sanitizers):,} findings"
@@ -46,7 +55,8 @@ def lines(found: Triage) -> Iterator[str]:
 
 def _cells(row: StageRow) -> tuple[str, ...]:
     unknown = f"no golden: {', '.join(row.unknown)}" if row.unknown else ""
-    remarks = _cut("; ".join(filter(None, (row.missing, _absent(row), unknown))))
+    zeros = f"{row.zeros:,} all zeros" if row.zeros else ""
+    remarks = _cut("; ".join(filter(None, (row.missing, _absent(row), zeros, unknown))))
     return (row.stage, row.file, f"{row.judged} of {row.tensors}", str(row.bugs), remarks)
 
 
@@ -63,11 +73,24 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def mixed_lines(found: Mixed, path: Path) -> Iterator[str]:
-    """The costs of precision at the output, and the promise of the written table."""
+def mixed_lines(found: Mixed, path: Path, wanted: float) -> Iterator[str]:
+    """The costs of precision at the output, the promise of the written table, and what came of it."""
     yield "cosine of the output if only this op had its precision:"
     for one in found.ranked[:_MOST_RANKED]:
         yield f"  {one.cosine:.6f}  {one.name} ({one.opcode}), own error {one.share:.2%}"
     yield ""
-    count = f"{len(found.kept)} op{'s' if len(found.kept) != 1 else ''}"
-    yield f"{path}: with {count} in F16 the output reaches cosine {found.then:.6f}; it has {found.now:.6f} now"
+    if found.beyond:
+        yield f"{_ops(found.beyond)} with numbers beyond the range of the format: in {found.kept_in} whatever it costs"
+    text = f"with {_ops(len(found.kept))} in {found.kept_in} the output reaches cosine {found.then:.6f}"
+    now = "it holds NaNs or infinities now" if math.isnan(found.now) else f"it has {found.now:.6f} now"
+    yield f"{path}: {text}; {now}"
+    if found.failure:
+        yield found.failure
+    elif found.came is not None:
+        yield f"compiled by it the output has cosine {found.came:.6f}"
+    if not found.is_reached(wanted):
+        yield f"{wanted:g}, which was asked for, is not reached"
+
+
+def _ops(count: int) -> str:
+    return f"{count:,} op{'s' if count != 1 else ''}"

@@ -17,10 +17,16 @@ from tdb_dap.engine.sanitizers.hazards import NAME as HAZARD
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.golden.compilation import Files
-from tdb_dap.tools.golden.judging import Judged
+from tdb_dap.tools.golden.files.onnx_inputs import input_shapes
+from tdb_dap.tools.golden.files.onnx_model import SUFFIX
+from tdb_dap.tools.golden.files.stage_files import text_of
+from tdb_dap.tools.golden.judging import TAINTED, Judged
 from tdb_dap.tools.golden.level import NOT_KNOWN, Level, wide
 from tdb_dap.tools.golden.lowering import counterpart
 from tdb_dap.tools.triage.calibration import is_too_small, narrowed, thresholds
+from tdb_dap.tools.triage.effects import Shadow
+from tdb_dap.tools.triage.precision import floats, format_to_keep
+from tdb_dap.tools.triage.ranges import BrokenOutput, beyond_range, broken_outputs
 from tdb_dap.tools.triage.schema import Cost, Kind, Place, StageRow, Triage
 from tdb_dap.tools.triage.stages import IMPORTED, MODEL, TOP, TPU, Stage
 from tdb_dap.version import __version__
@@ -33,6 +39,9 @@ _LEAST_JUDGED = 0.5
 
 _SAME_OUTPUT = 0.999
 """Cosine of the output from which on nothing that counts can be wrong."""
+
+_GOOD_PART = 0.25
+"""Part of what the output has lost from which on one op is the reason."""
 
 _MOST_COSTS = 5
 _NODE = re.compile(r"(.+)_([A-Z]\w*)")
@@ -53,12 +62,15 @@ def outcome(files: Files, stages: Sequence[Stage], findings: Sequence[Finding]) 
     usable = [stage for stage in stages if stage.is_usable]
     errors = [finding for finding in findings if finding.severity == "error"]
     table = thresholds(files.get("calibration"))
-    first = next(_wrong(stages, table), None)
+    broken = _broken(usable)
+    cosine = similarity(usable)
+    outcome_is_bad = bool(broken) or (cosine is not None and cosine < _SAME_OUTPUT)
+    wrong = list(_wrong(stages, table, outcome_is_bad))
+    first = wrong[0] if wrong else None
     # A race comes before the numbers that it spoils, and need not spoil them in every run. What else sanitizers find
     # is often a consequence: the op whose numbers are wrong first says more.
     races = bool(errors) and errors[0].filter == HAZARD
     is_fault = bool(errors) and (first is None or (races and first.stage.title == MODEL))
-    cosine = _similarity(usable)
     costs = _costs(stages)
     places: tuple[Place, ...] = ()
     tensor = ""
@@ -69,17 +81,19 @@ def outcome(files: Files, stages: Sequence[Stage], findings: Sequence[Finding]) 
         tensor = first.judged.name
         places = tuple(_places(files, stages, first.stage, first.judged.op, tensor))
     finding = errors[0].text if is_fault else ""
-    kind, sentence = _outcome(files, stages, finding, first, cosine, costs)
+    kind, sentence = _outcome(files, stages, finding, first, cosine, costs, broken)
+    is_broken_off = first is None and not is_fault and _broke_off(files, stages)
     if first is None and not is_fault:
-        remarks = [narrowed(one, stage, table) for stage in stages for one in stage.lowered]
-        sentence = "; ".join([sentence, *filter(None, remarks)])
+        remarks = [text for stage in stages for one in stage.lowered if (text := narrowed(one, stage, table))]
+        sentence = "; ".join([sentence, *filter(None, (*remarks, *_harmless(stages)))])
+    keep, keep_in = _to_keep(stages) if kind == "range" else ((), "")
     return Triage(
         tool=f"tdb-dap {__version__}",
         directory=str(files.directory),
         verdict=kind,
         sentence=sentence,
         command=_command(files, stages, kind, first, places),
-        stage=MODEL if is_fault else first.stage.title if first is not None else "",
+        stage=MODEL if is_fault else first.stage.title if first is not None else IMPORTED if is_broken_off else "",
         tensor=tensor,
         places=places,
         error=first.judged.error if first is not None and first.judged is not None and not is_fault else None,
@@ -88,6 +102,9 @@ def outcome(files: Files, stages: Sequence[Stage], findings: Sequence[Finding]) 
         stages=tuple(map(_row, stages)),
         costs=costs,
         sanitizers=tuple(finding.text for finding in findings),
+        others=tuple(_others(wrong)),
+        keep=keep,
+        keep_in=keep_in,
     )
 
 
@@ -98,15 +115,28 @@ def _outcome(
     first: _First | None,
     cosine: float | None,
     costs: Sequence[Cost],
+    broken: Sequence[BrokenOutput] = (),
 ) -> tuple[Kind, str]:
     """The verdict and its sentence. ``finding``: a sanitizer's, if the bmodel has a fault that comes first."""
     usable = [stage for stage in stages if stage.is_usable]
+    what = f"{broken[0]}: " if broken else ""
     if finding:
-        return "fault", f"fault: the bmodel's program is wrong, whatever its numbers are in this run: {finding}"
+        return "fault", f"fault: {what}the bmodel's program is wrong, whatever its numbers are in this run: {finding}"
     if first is not None:
-        return first.kind, _sentence(first, stages)
+        return first.kind, _sentence(first, stages, what, cosine)
+    if broken:
+        return "incomplete", f"incomplete: {broken[0]}, and no op that was judged makes them"
+    if _broke_off(files, stages):
+        return (
+            "incomplete",
+            f"incomplete: model_transform broke off at stage {IMPORTED}: {_why_broken_off(files, stages)}",
+        )
     if not any(stage.judged for stage in stages):
         return "incomplete", "incomplete: no stage could be judged; see what is missing"
+    if any(stage.is_foreign for stage in stages):
+        last = next((stage.title for stage in reversed(stages) if stage.judged), "")
+        lacking = next(stage.missing for stage in stages if stage.is_foreign).partition(":")[0]
+        return "nothing wrong", f"nothing wrong: judged up to stage {last}, as {lacking}{_price(cosine, ())}"
     if files.is_deployed and files.get("bmodel") is None:
         last = next(stage.title for stage in reversed(stages) if stage.judged)
         text = f"incomplete: no bmodel was written; up to stage {last} no op is wrong"
@@ -136,18 +166,122 @@ def _partly(stages: Sequence[Stage]) -> str:
     return ", ".join(f"{stage.title}: {stage.judged:,} of {n:,} tensors" for stage, n in found if stage.judged < n)
 
 
-def _wrong(stages: Sequence[Stage], table: Mapping[str, float]) -> Iterator[_First]:
-    """All that is wrong, in the order of the stages, in each in the order of the text."""
+def _wrong(stages: Sequence[Stage], table: Mapping[str, float], is_bad: bool) -> Iterator[_First]:
+    """All that is wrong, in the order of the stages, in each in the order of the text.
+
+    ``is_bad``: whether the output is: numbers beyond a range, such as those of a mask, may do no harm.
+    """
     for stage in stages:
         if stage.input_differs:
             yield _First("input", stage)
         found = [_First("bug", stage, one, way) for way, one in stage.bugs()]
-        found += [_First("calibration", stage, one) for one in stage.lowered if is_too_small(one, stage, table)]
+        found += [_First("calibration", stage, one) for one in _cut_off(stages, stage, table, is_bad)]
+        if is_bad:
+            found += [_First("range", stage, one) for one in _overflowed(stage)]
         found.sort(key=lambda one: one.judged.op.line if one.judged is not None else 0)
         yield from found
 
 
-def _sentence(first: _First, stages: Sequence[Stage]) -> str:
+def _cut_off(stages: Sequence[Stage], stage: Stage, table: Mapping[str, float], is_bad: bool) -> list[Judged]:
+    """Tensors that the calibration table cuts off so far that the output shows it.
+
+    Calibration cuts rare large numbers off on purpose: it is at fault if that alone costs a good part of what the
+    output has lost.
+    """
+    suspects = [one for one in stage.lowered if is_too_small(one, stage, table)]
+    top = next((other for other in stages if other.title == TOP), None)
+    if not suspects or not is_bad:
+        return []
+    if top is None or top.level is None or stage.level is None:
+        return suspects
+    shadow = Shadow(top.level, stage.level, stage.tensors, stage.tensors)
+    lost = 1 - shadow.cosine([])
+    return [one for one in suspects if 1 - shadow.alone(one.name.split("__")[0]) > _GOOD_PART * lost]
+
+
+def _overflowed(stage: Stage) -> Iterator[Judged]:
+    """The tensors of a stage with numbers beyond the range of their format."""
+    found: dict[str, Judged] = {}
+    for one in (*stage.executed, *stage.lowered):
+        if one.verdict == "overflow":
+            found.setdefault(one.name, one)
+    return iter(found.values())
+
+
+def _harmless(stages: Sequence[Stage]) -> Iterator[str]:
+    """A remark on numbers beyond a range that do not spoil the output."""
+    stage = next((stage for stage in reversed(stages) if any(True for _ in _overflowed(stage))), None)
+    if stage is not None:
+        names = [one.name for one in _overflowed(stage)]
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        yield f"numbers of {names[0]}{more} are beyond the range of their format, which the output does not show"
+
+
+def _broken(usable: Sequence[Stage]) -> list[BrokenOutput]:
+    if len(usable) < 2 or usable[0].level is None:
+        return []
+    return list(broken_outputs(usable[0], usable[-1], list(_outputs(usable[0].level))))
+
+
+def _to_keep(stages: Sequence[Stage]) -> tuple[tuple[str, ...], str]:
+    """The ops whose numbers are beyond the range of the model's format, and the format to keep them in."""
+    found = {stage.title: stage for stage in stages}
+    top, tpu = found.get(TOP), found.get(TPU)
+    if top is None or tpu is None or top.level is None or tpu.level is None:
+        return (), ""
+    return tuple(beyond_range(top.level, tpu.level, top.tensors)), format_to_keep(tpu.level, is_range=True)
+
+
+def _others(wrong: Sequence[_First]) -> Iterator[str]:
+    """Everything that is wrong but the first, each tensor once."""
+    seen = {_name(wrong[0])} if wrong else set()
+    for other in wrong[1:]:
+        one = other.judged
+        if one is not None and one.name not in seen:
+            seen.add(one.name)
+            place = f"{one.op.name} at {_file(other.stage)}:{one.op.line}"
+            yield f"{other.kind}: {one.name} ({place}), stage {other.stage.title}"
+
+
+def _name(first: _First) -> str:
+    return first.judged.name if first.judged is not None else ""
+
+
+def _broke_off(files: Files, stages: Sequence[Stage]) -> bool:
+    """Whether model_transform ended before it had computed the model, with an input that it was given."""
+    imported, top = stages[0], stages[1]
+    is_there = imported.level is not None or top.level is not None
+    was_asked = files.get("mlir_input") is not None or _other_shape(files, stages)
+    return not files.is_deployed and is_there and not imported.tensors and not top.tensors and bool(was_asked)
+
+
+def _other_shape(files: Files, stages: Sequence[Stage]) -> str:
+    """An input with another shape in the imported text than in the model; empty if there is none."""
+    model = files.get("origin_model")
+    level = next((stage.level for stage in stages if stage.level is not None), None)
+    try:
+        shapes = input_shapes(model) if model is not None and model.suffix == SUFFIX else {}
+    except BadInput:
+        return ""
+    for name in level.inputs() if level is not None else ():
+        kind = level.type_named(name) if level is not None else None
+        wanted = shapes.get(name)
+        if wanted and kind is not None and kind.shape and not _fits(kind.shape, wanted):
+            first, second = ("x".join(map(str, shape)) for shape in (kind.shape, wanted))
+            return f"top.Input {name} is {first}, the model's input {second}"
+    return ""
+
+
+def _fits(shape: Sequence[int], wanted: Sequence[int]) -> bool:
+    return len(shape) == len(wanted) and all(n in (0, m) for m, n in zip(shape, wanted, strict=True))
+
+
+def _why_broken_off(files: Files, stages: Sequence[Stage]) -> str:
+    return _other_shape(files, stages) or "it left no tensors of the model that it was given an input for"
+
+
+def _sentence(first: _First, stages: Sequence[Stage], before: str, cosine: float | None) -> str:
+    """``before``: what is wrong with an output, said first."""
     stage, one = first.stage, first.judged
     if one is None:
         before = stages[stages.index(stage) - 1].title
@@ -158,9 +292,13 @@ def _sentence(first: _First, stages: Sequence[Stage]) -> str:
     what = f"{one.name} ({one.op.name} at {_file(stage)}:{one.op.line})"
     if first.kind == "calibration":
         return (
-            f"calibration: {one.saturated:.0%} of {what} is beyond what its scale can hold: {one.expected:.4g} "
+            f"calibration: {before}{one.saturated:.0%} of {what} is beyond what its scale can hold: {one.expected:.4g} "
             f"becomes {one.actual:.4g}: its threshold in the calibration table is too small"
         )
+    if first.kind == "range":
+        reach = f"{what} reaches {_largest(stages, one):,.6g}, {_ends(stage, one)}"
+        share = f"; {one.overflowed:.1%} of its numbers became infinite{_price(cosine, ())}"
+        return f"range: {before}{reach}{'' if before else share}"
     if stage.title == MODEL:
         way = "the bmodel does not compute what its own op says"
     elif first.way == "lowered":
@@ -168,7 +306,24 @@ def _sentence(first: _First, stages: Sequence[Stage]) -> str:
     else:
         way = f"what was computed at stage {stage.title} does not follow from the op as it is written"
     size = f"off by {one.error:.3g}" + (f" where its format costs {one.cost:.3g}" if one.cost else "")
-    return f"bug: {what}: {way}: {f'{size}; ' if one.error else ''}{one.reason}"
+    return f"bug: {before}{what}: {way}: {f'{size}; ' if one.error else ''}{one.reason}"
+
+
+def _largest(stages: Sequence[Stage], one: Judged) -> float:
+    """The imported model's own largest number of a tensor; what is formed on the way if that is larger."""
+    own = next((stage.tensors[one.name] for stage in stages if one.name in stage.tensors), np.zeros(0))
+    finite = np.abs(wide(own)[np.isfinite(wide(own))])
+    return max(one.largest, float(finite.max(initial=0.0)))
+
+
+def _ends(stage: Stage, one: Judged) -> str:
+    """The end of the range of a tensor's format, and the formats that its op can be kept in."""
+    kind = stage.level.type_named(one.name) if stage.level is not None else None
+    text = text_of(stage.level.path) if stage.level is not None else None
+    own = kind.storage.upper() if kind is not None and np.isfinite(kind.range) else "its format"
+    end = f"{own} ends at {kind.range:,.6g}" if kind is not None and np.isfinite(kind.range) else f"beyond {own}"
+    wider = [name for name in reversed(floats(text.chip if text is not None else "")) if name not in (own, "F16")]
+    return f"{end}: keep it in {' or '.join(wider)}" if wider else f"{end}; the chip has no wider format"
 
 
 def _price(cosine: float | None, costs: Sequence[Cost]) -> str:
@@ -184,7 +339,9 @@ def _file(stage: Stage) -> str:
 
 def _row(stage: Stage) -> StageRow:
     unknown = dict.fromkeys(
-        one.op.name for one in stage.executed if one.verdict == "unknown" and NOT_KNOWN not in one.reason
+        one.op.name
+        for one in stage.executed
+        if one.verdict == "unknown" and NOT_KNOWN not in one.reason and one.reason != TAINTED
     )
     return StageRow(
         stage=stage.title,
@@ -192,6 +349,7 @@ def _row(stage: Stage) -> StageRow:
         tensors=len(stage.computed),
         known=len(stage.computed & stage.tensors.keys()) - stage.borrowed,
         borrowed=stage.borrowed,
+        zeros=stage.zeros,
         judged=stage.judged,
         bugs=len({one.name for _, one in stage.bugs()}),
         missing=stage.missing,
@@ -217,7 +375,7 @@ def _costs(stages: Sequence[Stage]) -> tuple[Cost, ...]:
     return tuple(sorted(found, key=lambda cost: -cost.share)[:_MOST_COSTS])
 
 
-def _similarity(usable: Sequence[Stage]) -> float | None:
+def similarity(usable: Sequence[Stage]) -> float | None:
     """The least cosine of an output of the last stage with the same tensor of the first one."""
     if len(usable) < 2 or usable[0].level is None or usable[-1].level is None:
         return None
@@ -228,7 +386,7 @@ def _similarity(usable: Sequence[Stage]) -> float | None:
         one = first.tensors.get(name)
         if one is not None and target is not None and np.size(one) == np.size(last.tensors[target]):
             found.append(_cosine(last.tensors[target], one))
-    return min(found, default=None)
+    return min((one for one in found if np.isfinite(one)), default=None)
 
 
 def _cosine(one: Array, other: Array) -> float:
@@ -277,6 +435,14 @@ def _places(files: Files, stages: Sequence[Stage], at: Stage, op: MlirOp | None,
 def _command(files: Files, stages: Sequence[Stage], kind: Kind, first: _First | None, places: Sequence[Place]) -> str:
     """The command that shows it, or what to do where there is none."""
     context = _near(files.directory)
+    if kind == "range":
+        return f"tdb-dap triage {context} --quantize-table quantize_table.txt"
+    if kind == "incomplete" and first is None and _broke_off(files, stages):
+        if _other_shape(files, stages):
+            return "model_transform: check --input_shapes and --channel_format against the model's input"
+        return "model_transform: the last lines that it printed say why it broke off"
+    if any(stage.is_foreign for stage in stages) and first is None:
+        return ""
     if kind == "fault":
         return f"tdb-dap sanitize {context}{_inputs(files)}"
     if first is None:

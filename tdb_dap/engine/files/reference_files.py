@@ -1,0 +1,76 @@
+"""Finding what the compiler expects of a compilation, among the files of several in one directory."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tdb_dap.engine.files.bounded_files import read_file, start_of
+from tdb_dap.engine.files.location_files import existing, noted
+from tdb_dap.errors import BadInput
+
+_EXPECTED = "_tpu_outputs.npz"
+"""Ending of files with the tensors that the compiler's interpreter has computed."""
+
+_WEIGHTS = re.compile(rb'module\.weight_file = "([\w.-]+)_tpu_addressed_([\w.-]+)_weight\.npz"')
+_HEADER = 1 << 16
+"""Bytes of a final.mlir within which its module's attributes are."""
+
+
+def reference_of(directory: Path) -> Path | None:
+    """The file with the expected tensors of the compilation in a context directory, else with its outputs.
+
+    Never that of another compilation: its notes and its final.mlir say how the file is called; one of another name
+    counts only in the directory itself, or where neither is there.
+    """
+    name = noted(directory, "tpu_output")
+    own = beside(directory, name) if name.endswith(_EXPECTED) else None
+    own = own or _lonely(directory)
+    parts = compilation(directory)
+    if own is None and parts is not None:
+        own = beside(directory, f"{'_'.join(parts)}{_EXPECTED}")
+    if own is None and existing(directory / "final.mlir") is None:
+        own = _lonely(directory.resolve().parent)
+    return own or existing(directory / "output_ref_data.dat")
+
+
+def compilation(directory: Path) -> tuple[str, str] | None:
+    """Name of the model, and chip and mode, as the compiler calls the files of the compilation in a context directory.
+
+    Taken from the name of the weights in final.mlir; None if it is not there.
+    """
+    found = _weights_named(directory)
+    return (_text(found[1]), _text(found[2])) if found else None
+
+
+def weights_of(directory: Path) -> Path | None:
+    """The compiler's file with the weights as they are in the bmodel; None if it is not there."""
+    found = _weights_named(directory)
+    return beside(directory, _text(found[0]).split('"')[1]) if found else None
+
+
+def _weights_named(directory: Path) -> re.Match[bytes] | None:
+    mlir = existing(directory / "final.mlir")
+    try:
+        return _WEIGHTS.search(_start(mlir)) if mlir is not None else None
+    except (OSError, BadInput):
+        return None
+
+
+def beside(directory: Path, name: str) -> Path | None:
+    """A file in a context directory or, as the compiler leaves it, beside the directory."""
+    return existing(directory / name) or existing(directory.absolute().parent / name)
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "replace")
+
+
+def _start(path: Path) -> bytes:
+    return bytes(read_file(path)[:_HEADER]) if path.suffix == ".xz" else start_of(path, _HEADER)
+
+
+def _lonely(folder: Path) -> Path | None:
+    """The one file with expected tensors in a folder."""
+    found = sorted(folder.glob(f"*{_EXPECTED}"))
+    return found[0] if len(found) == 1 else None

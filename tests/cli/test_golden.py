@@ -1,0 +1,65 @@
+"""``tdb-dap check --golden``: each op on the operands that it had on the chip."""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.tools import opening
+from tdb_dap.tools.golden import reference
+from tests.command_line import tdb_dap
+from tests.triage_case import Compiled
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Compiled:
+    return Compiled.into(tmp_path / "toy")
+
+
+def test_roundings_that_add_up_are_no_fault_of_check_golden(toy: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected tensors that are some steps off, as after ten layers: each op is judged on the operands that it had."""
+    computed = reference.computed
+
+    def moved(path: Path, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        found = computed(path, inputs)
+        return {name: array if name == "x" else array * np.float32(1.2) for name, array in found.items()}
+
+    monkeypatch.setattr(opening, "computed", moved)
+    check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--golden")
+    done = tdb_dap(*check)
+    assert (done.returncode, done.stdout.split(",")[0]) == (0, "pass: 20 tensors compared"), done.stdout
+    assert "what differs was inherited, or is what the format costs" in tdb_dap(*check, "--all").stdout
+    toy.spoil_bmodel()
+    done = tdb_dap(*check)
+    assert done.returncode == 1
+    assert done.stdout.startswith("fail: first to differ is conv8_Conv (tpu.Conv2D at line 23)")
+
+
+def test_an_op_whose_operand_is_not_on_the_chip_is_judged_from_the_nearest_one(
+    toy: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The compiler may take one op in place of several: what is between is computed, rounded to each format."""
+    packed = toy.context / "tensor_location.json.xz"
+    text = lzma.decompress(packed.read_bytes()).decode()
+    assert '"conv8_Conv"' in text
+    packed.unlink()
+    (toy.context / "tensor_location.json").write_text(text.replace('"conv8_Conv"', '"of_the_compiler"'), "utf-8")
+    computed = reference.computed
+
+    def moved(path: Path, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        found = computed(path, inputs)
+        return {name: array if name == "x" else array * np.float32(1.2) for name, array in found.items()}
+
+    monkeypatch.setattr(opening, "computed", moved)
+    check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--golden")
+    done = tdb_dap(*check)
+    assert (done.returncode, done.stdout[:6]) == (0, "pass: "), done.stdout
+    toy.spoil_bmodel()
+    done = tdb_dap(*check)
+    assert done.returncode == 1
+    assert done.stdout.startswith("fail: first to differ is mul10_Mul (tpu.Lut at line 24)")
