@@ -118,7 +118,7 @@ def test_rounding_to_the_steps_of_a_quantised_input_is_no_remark(tmp_path: Path)
     assert not loaded(tmp_path / "in.npy", [tensor])[1]
     np.save(tmp_path / "in.npy", np.linspace(-2 * top, 2 * top, tensor.view.size).reshape(tensor.shape))
     (remark,) = loaded(tmp_path / "in.npy", [tensor])[1]
-    assert re.search(r" steps: (49|50)\.\d % are clipped$", remark)
+    assert re.search(r" steps: of the values (49|50)\.\d % are clipped$", remark)
 
 
 @pytest.mark.parametrize(
