@@ -83,9 +83,15 @@ def _stage_taking(bmodel: Bmodel, net: str | None, inputs: Path | None) -> int:
     return number
 
 
-def _read_inputs(data: Path, program: Program) -> dict[str, Array]:
-    """Stored words of the inputs in a file; BadInput also names the stages, where the net has several."""
+def read_inputs(data: Path, program: Program) -> dict[str, Array]:
+    """Stored words of the inputs in a file; BadInput also names the stages, where the net has several.
+
+    For a net that takes them in the shapes of the arrays, as far as these are no larger than what was compiled.
+    """
     try:
+        if isinstance(program, CompiledProgram) and program.takes_other_shapes:
+            contents = InputData.read(data)
+            return contents.words(contents.shaped(program.inputs))
         return load_inputs(data, program.inputs)
     except BadInput as error:
         stages = program.net.stages
@@ -95,6 +101,18 @@ def _read_inputs(data: Path, program: Program) -> dict[str, Array]:
         fitting = next((number for number, stage in enumerate(stages) if contents.fits(stage.inputs)), None)
         hint = f"stage {fitting} takes it" if fitting is not None else f"the stages take {stages_text(program.net)}"
         raise BadInput(f"{error}; {hint}") from None
+
+
+def _require_compiled_shapes(program: CompiledProgram, words: Mapping[str, Array], data: Path | None) -> None:
+    """BadInput for inputs in other shapes, where no run was recorded for them."""
+    for tensor in program.inputs:
+        own = words[tensor.name].shape if tensor.name in words else tensor.shape
+        if own != tensor.shape:
+            raise BadInput(
+                f"{data}: {tensor.name} has shape {list(own)}, the model was compiled for {list(tensor.shape)}; other "
+                "shapes of a dynamic model are run by the vendor's runtime, which made no recording here: see "
+                "tdb-dap backends"
+            )
 
 
 def _with_sources(context: Context, bmodel: Bmodel, net: str | None, stage: int) -> Context:
@@ -174,7 +192,7 @@ def open_debugger(
     words: dict[str, Array] = {}
     if data is not None:
         say("reading the inputs")
-        words = _read_inputs(data, program)
+        words = read_inputs(data, program)
     sources: list[VendorRuntime] = []
     if isinstance(program, CompiledProgram):
         if recording is not None:
@@ -184,6 +202,8 @@ def open_debugger(
             # The vendor's debugger executes no dynamic subnets: beside it a model stays as it was compiled.
             is_recorded = backend == "numpy" and static_tables != "tdb"
             program, sources = _run_by_the_vendor(program, words, library, is_recorded)
+    if isinstance(program, CompiledProgram):
+        _require_compiled_shapes(program, words, data)
     executing = make_backend(backend, program, library, backend_token)
     machine = Machine(program, static_tables, history_limit, executing)
     if history_limit == 0 and make is Debugger:
@@ -305,6 +325,7 @@ def _recorded_as_asked(
         return recorded(program, Path(recording))
     from tdb_dap.backends.remote.recorder import record_elsewhere
 
+    _require_compiled_shapes(program, words, None)
     say(f"running the model on {recording}")
     with tempfile.TemporaryDirectory(prefix="tdb-dap-") as folder:
         path = Path(folder) / f"{program.net.name[:60]}{RECORDING}"

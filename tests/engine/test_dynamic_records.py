@@ -38,3 +38,23 @@ def test_a_tensor_of_any_element_has_its_place_and_its_storage(element: str, exp
         assert entry["address"] == 4295000064
         assert entry["shape"] == [2, 3]
         assert entry["memory_type"] == f"<2x3x{expected}>"
+
+
+def test_what_the_processor_keeps_has_no_place_in_memory_and_what_it_hands_over_has() -> None:
+    """Shapes are given addresses by the compiler, where the runtime has put nothing."""
+    text = """module @net {
+  func.func @subfunc_0(%arg0: tensor<2x3xf32, 4096 : i64>) -> tensor<1xi32, 8192 : i64> {
+    %1 = "tpu.Shape"(%arg0) : (tensor<2x3xf32, 4096 : i64>) -> tensor<2xi32, 8192 : i64> loc(#loc1)
+    %2 = "tpu.ShapeSlice"(%1) {axes = [0]} : (tensor<2xi32, 8192 : i64>) -> tensor<1xi32, 12288 : i64> loc(#loc2)
+    %3 = "tpu.Host2Device"(%2) : (tensor<1xi32, 12288 : i64>) -> tensor<1xi32, 8192 : i64> loc(#loc3)
+    return %3 : tensor<1xi32, 8192 : i64> loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc1 = loc("s")
+#loc2 = loc("g")
+#loc3 = loc("h")
+"""
+    ops = [op for op in MlirFile(text, Path("final.mlir")).ops.values() if op.name.startswith("tpu.")]
+    records = records_of([MappedOp(op, [number]) for number, op in enumerate(ops)], [Argument("x", (2, 3))])
+    placed = [[entry.get("address") for key in ("operands", "results") for entry in r.list_of(key)] for r in records]
+    assert placed == [[4096, None], [None, None], [None, 8192]]

@@ -14,6 +14,7 @@ import pytest
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.machine.provenance import provenance_of
 from tdb_dap.engine.program.recorded_program import RecordedProgram
 from tdb_dap.engine.recording import format as form
 from tdb_dap.engine.recording.recording import Recording
@@ -114,6 +115,21 @@ def test_an_engine_that_is_not_decoded_reads_the_inputs_of_the_net() -> None:
     debugger.machine.travel(record.first)
     shown = debugger.evaluate("in[0]", debugger.scope(record.first, "op"))
     assert np.array_equal(shown.array, debugger.machine.read(x.view))
+
+
+def test_bytes_of_a_recorded_block_that_the_firmware_left_alone_are_still_the_command_s() -> None:
+    """The result of Relu lies in a block that the firmware writes a shape into, which is recorded again as a whole."""
+    debugger, program = replayed(TOPK)
+    machine = debugger.machine
+    machine.travel(len(program.commands))
+    z = ByteRanges.of(next(tensor.view for tensor in program.outputs if tensor.name == "z_Relu"))
+    recorded_again = machine.accesses.last_writer(z, machine.ordinal)
+    assert recorded_again is not None
+    assert program.commands[recorded_again].name == "host.change"
+    origin = provenance_of(machine, z)
+    assert origin is not None
+    assert program.commands[origin.ordinal].name == "dma.tensor"
+    assert machine.ordinal == len(program.commands)
 
 
 def test_a_recording_that_does_not_hold_what_the_host_read_says_so(tmp_path: Path) -> None:

@@ -47,11 +47,12 @@ def record_net(
 ) -> None:
     """Run the program's net on the vendor's runtime, and leave a recording in ``path``.
 
-    ``inputs``: stored words by name, zeros for those that are missing; ``given``: as in ``--cmodel-path``;
-    ``with_source``: final.mlir and tensor_location.json come into the recording, too. BadInput says what is missing, or
-    what the runtime said.
+    ``inputs``: stored words by name, in the shapes of the run, zeros for those that are missing; ``given``: as in
+    ``--cmodel-path``; ``with_source``: final.mlir and tensor_location.json come into the recording, too. BadInput says
+    what is missing, or what the runtime said.
     """
-    net = Net(program.net.name, tuple(map(_border, program.inputs)), tuple(map(_border, program.outputs)))
+    given_borders = tuple(_border(tensor, inputs.get(tensor.name)) for tensor in program.inputs)
+    net = Net(program.net.name, given_borders, tuple(map(_border, program.outputs)))
     starts = accumulate((border.size for border in net.given), initial=0)
     fills = [
         Fill(Piece(0, False, index, 0, border.size), start)
@@ -134,8 +135,12 @@ def _folder(library: VendorLibrary, given: Path | None) -> Path:
     raise BadInput(f"the vendor's runtime ({', '.join(wanted)}) is in no known place; run: tdb-dap backends fetch")
 
 
-def _border(tensor: Tensor) -> Border:
-    return Border(_NUMBERS[tensor.dtype.name], tensor.shape, tensor.view.nbytes)
+def _border(tensor: Tensor, words: Array | None = None) -> Border:
+    """``words``: of a run, in a shape of its own."""
+    number = _NUMBERS[tensor.dtype.name]
+    return (
+        Border(number, tensor.shape, tensor.view.nbytes) if words is None else Border(number, words.shape, words.nbytes)
+    )
 
 
 def stored_words(program: CompiledProgram, inputs: Mapping[str, Array]) -> bytes:

@@ -86,7 +86,7 @@ def _net(arguments: argparse.Namespace, given: list[str]) -> int:
     """Record one run of a net of a compiled model, here or by a server. 0: done."""
     from tdb_dap.engine.machine.input_data import load_inputs
     from tdb_dap.engine.program.compiled_program import CompiledProgram
-    from tdb_dap.tools.opening import open_program
+    from tdb_dap.tools.opening import open_program, read_inputs
 
     if len(given) != 1:
         raise BadInput("one compiled model is recorded at a time; tdb-dap record [--at HOST:PORT] -- CONTEXT")
@@ -94,7 +94,9 @@ def _net(arguments: argparse.Namespace, given: list[str]) -> int:
     if not isinstance(program, CompiledProgram):
         raise BadInput(f"{given[0]}: is a recording already")
     data = arguments.inputs or program.context.inputs
-    inputs = {} if data is None else load_inputs(data, program.inputs)
+    inputs = {}
+    if data is not None:  # a server is given bytes, without shapes
+        inputs = read_inputs(data, program) if arguments.at is None else load_inputs(data, program.inputs)
     path = arguments.output or Path(f"{program.net.name[:60]}.tdbrec")
     if arguments.at is not None:
         from tdb_dap.backends.remote.recorder import record_elsewhere

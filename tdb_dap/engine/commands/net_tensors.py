@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -38,6 +38,11 @@ class Tensor:
             layout, strides = Layout.CONTIGUOUS_XN, in_words(strides, info.dtype)
         view = View(space, offset, info.shape, info.dtype, layout, strides, geometry)
         return cls(info.name, info.shape, info.dtype, info.address, info.size, info.scale, info.zero_point, view)
+
+    def in_shape(self, shape: tuple[int, ...]) -> Tensor:
+        """The tensor of a run in another shape."""
+        view = replace(self.view, shape=shape, strides=contiguous(shape))
+        return replace(self, shape=shape, size=view.nbytes, view=view)
 
     def lower(self, numbers: Array, where: str) -> Array:
         """Stored words of the given numbers, as the compiler's runtime lowers inputs.

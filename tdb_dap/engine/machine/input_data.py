@@ -91,6 +91,16 @@ class InputData:
             return False
         return all(is_same_order(array.shape, tensor.shape) for array, tensor in zip(named, tensors, strict=True))
 
+    def shaped(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The inputs in the shapes of the arrays, where those are smaller: a dynamic net takes them, too."""
+        if self.arrays is None or self.fits(tensors):
+            return tuple(tensors)
+        named = self._named(tensors, self.arrays)
+        return tuple(
+            tensor.in_shape(array.shape) if _is_within(array.shape, tensor.shape) else tensor
+            for tensor, array in zip(tensors, named, strict=True)
+        )
+
     def _named(self, tensors: Sequence[Taken], arrays: Mapping[str, Array]) -> list[Array]:
         """An array for each input: by name, else by position where the counts agree; BadInput if one is missing."""
         known = [tensor.name for tensor in tensors]
@@ -162,6 +172,10 @@ def load_inputs(path: Path, tensors: Sequence[Tensor]) -> dict[str, Array]:
     BadInput names what does not fit.
     """
     return InputData.read(path).words(tensors)
+
+
+def _is_within(shape: tuple[int, ...], largest: tuple[int, ...]) -> bool:
+    return len(shape) == len(largest) and all(1 <= own <= most for own, most in zip(shape, largest, strict=True))
 
 
 def _bytes_of(tensors: Sequence[Taken]) -> int:

@@ -27,13 +27,30 @@ def provenance_of(machine: Machine, place: ByteRanges, before: int | None = None
     ``before``: look at what happened up to this ordinal only; default: up to now.
     """
     before = machine.ordinal if before is None else before
-    writer = machine.accesses.last_writer(place, machine.ordinal if before is None else before)
+    writer = machine.accesses.last_writer(place, before)
+    while writer is not None and machine.program.may_keep(writer) and not _changes(machine, writer, place):
+        writer = machine.accesses.last_writer(place, writer)
     for edit in reversed(machine.edits):
         if edit.moment > before or (writer is not None and edit.moment <= writer):
             continue
         if isinstance(edit, MemoryEdit) and edit.touches(place):
             return Provenance(edit.moment, edit)
     return None if writer is None else Provenance(writer)
+
+
+def _changes(machine: Machine, ordinal: int, place: ByteRanges) -> bool:
+    """Whether a command leaves other bytes in a place than were there; the machine comes back from looking."""
+    with machine.excursion():
+        machine.travel(ordinal)
+        before = _content(machine, place)
+        machine.travel(ordinal + 1)
+        return _content(machine, place) != before
+
+
+def _content(machine: Machine, place: ByteRanges) -> list[bytes]:
+    return [
+        machine.memory.read_bytes(place.space, start, stop - start, place.core) for start, stop in place.runs.tolist()
+    ]
 
 
 def readers_of(machine: Machine, place: ByteRanges, since: int) -> list[int]:

@@ -170,6 +170,10 @@ class Program(ABC):
         """Stored words that the host puts into views instead of a command; None if it has to be executed."""
         return None
 
+    def may_keep(self, ordinal: int) -> bool:
+        """Whether bytes that a command writes may be those that were there: more is known to be new than is."""
+        return False
+
     def borders_of(self, launch: Launch) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Inputs and outputs of the net of a launch, where they lie for it."""
         return self.inputs, self.outputs

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -50,8 +51,8 @@ class HostAction:
 
     ``name``: ``host.copy_in``, ``host.copy_out``, ``host.set``, ``host.change``. ``pieces``: what is written; of a copy
     out ``place`` is read and has the hash ``digest``, None where the host read back its own bytes, which no command has
-    touched, or the recording does not tell them (``is_unknown``). A copy in without pieces is of bytes that no command
-    had touched before: they are part of what the memories hold at the start.
+    touched; ``is_unknown``: no event tells of all of them, so the rest are zeros, or not in the recording. A copy in
+    without pieces is of bytes that no command had touched before: they are part of what the memories hold at the start.
     """
 
     name: str
@@ -111,6 +112,25 @@ class RecordedEvents:
     @property
     def row_count(self) -> int:
         return len(self.engine)
+
+    def clip(self, sizes: Mapping[Space, int]) -> None:
+        """Leave out what lies beyond these sizes: an emulator's memories may be larger than the chip's."""
+
+        def inside(piece: Piece) -> bool:
+            return piece.start < sizes.get(piece.space, piece.start + 1)
+
+        def clipped(pieces: Iterable[Piece]) -> Iterator[Piece]:
+            for piece in filter(inside, pieces):
+                yield replace(
+                    piece, size=min(piece.size, sizes.get(piece.space, piece.start + piece.size) - piece.start)
+                )
+
+        self.initial = list(clipped(self.initial))
+        for row, action in self.actions.items():
+            self.actions[row] = replace(action, pieces=tuple(clipped(action.pieces)))
+        for row, expected in self.expected.items():
+            limits = [(one, sizes.get(one.piece.space)) for one in expected]
+            self.expected[row] = [o for o, limit in limits if limit is None or o.piece.start + o.piece.size <= limit]
 
 
 _HOST = -1
@@ -267,7 +287,7 @@ class _Reader:
         the start; of a core's own memories only what is told before its commands. What did not come from the host by
         then, in a launch, the firmware has written in it.
         """
-        known: set[tuple[Space, int, int]] = set()
+        known: defaultdict[tuple[Space, int], _Known] = defaultdict(_Known)
         busy: set[int] = set()
         from_host = _Known()
         commands = 0
@@ -278,7 +298,7 @@ class _Reader:
                 busy.add(core)
             elif kind == Event.HASH:
                 told = self._recording.parsed(index, Hash.parse)
-                known.add((self._space(told.space), core, told.offset))
+                known[self._space(told.space), core].add(told.offset, told.offset + told.size)
             elif kind == Event.REGION:
                 self._region(index)
             elif kind == Event.LAUNCH_BEGIN:
@@ -287,10 +307,11 @@ class _Reader:
                 address, length = self._data[start : start + _PLACE.size].view("<u8").tolist()
                 from_host.add(self._offset_of(address), self._offset_of(address) + length)
             elif kind == Event.BLOCK:
-                piece, command, key = self._block(flags, core, start, size)
+                piece, command, offset = self._block(flags, core, start, size)
                 self._found.extents.append(piece)
                 made: list[Piece] = []
-                if key in known or not (piece.space.is_shared or core not in busy):
+                told_before = known[piece.space, core]
+                if told_before.holds(offset, offset + piece.size) or not (piece.space.is_shared or core not in busy):
                     made.append(piece)
                 elif is_launched and piece.space is Space.GLOBAL and piece.content is not None:
                     for first, last, is_given in from_host.split(piece.start, piece.start + piece.size):
@@ -301,7 +322,7 @@ class _Reader:
                     self._changed_at += [(index, change) for change in made]
                 elif made:
                     self._changed_before.setdefault(command, []).extend(made)
-                known.add(key)
+                told_before.add(offset, offset + piece.size)
 
     def _used(self, piece: Piece, start: int, stop: int) -> Iterator[Piece]:
         """Pieces of [start, stop) of a piece with content that are not zero, in words, with the short gaps in them."""
@@ -313,7 +334,8 @@ class _Reader:
                 begin, end = start + int(run[0]), min(stop, start + int(run[-1]) + _WORD)
                 yield replace(piece, start=begin, size=end - begin, content=first + begin - start)
 
-    def _block(self, flags: int, core: int, start: int, size: int) -> tuple[Piece, int, tuple[Space, int, int]]:
+    def _block(self, flags: int, core: int, start: int, size: int) -> tuple[Piece, int, int]:
+        """A block, the command that it names, and its offset in the recorded region."""
         is_filled = bool(flags & BlockFlag.FILLED)
         if size < _BLOCK.size + (_FILLED.size if is_filled else 0):
             raise BadInput(f"{self._recording.path}: a block of {size} bytes is too short; record again")
@@ -331,7 +353,7 @@ class _Reader:
                 f"{self._sizes.get(space, 0):,}; record again"
             )
         piece = Piece(space, core, self._offset(space, offset), length, content, word)
-        return piece, command, (space, core, offset)
+        return piece, command, offset
 
     def _tell(self, piece: Piece) -> None:
         if piece.space is Space.GLOBAL:
@@ -381,10 +403,11 @@ class _Reader:
         place = Piece(Space.GLOBAL, 0, self._offset_of(copy.address), copy.size)
         stop = place.start + place.size
         is_known = self._known.holds(place.start, stop)
-        is_unknown = not is_known and bool(copy.size) and not self._from_host.holds(place.start, stop)
-        if is_known:
+        if is_known or not self._from_host.holds(place.start, stop):  # else what no event tells of is zero
             self._found.extents.append(place)
-        self._action(HostAction("host.copy_out", (), place, copy.value if is_known else None, is_unknown))
+            self._action(HostAction("host.copy_out", (), place, copy.value, not is_known))
+        else:
+            self._action(HostAction("host.copy_out", (), place))
 
     def _launch_begin(self, index: int, flags: int, core: int, start: int, size: int) -> None:
         launch = self._recording.parsed(index, LaunchBegin.parse)

@@ -91,6 +91,7 @@ class RecordedProgram(Program):
         plain = target_for(chip, str(path))
         flat = plain.with_bases({}).geometry
         self.events = read_events(self.recording, lambda address: flat.locate(address)[1])
+        self.events.clip({Space.STATIC: flat.static_bytes, Space.L2: flat.l2_bytes, Space.LOCAL: flat.local_bytes})
         self._targets = _Targets(plain, self.events)
         target = self._targets.at(0, 0)
         launches = self.events.launches
@@ -278,10 +279,8 @@ class RecordedProgram(Program):
             for core in range(memory.cores):
                 memory.static(core).fill(0)
         for piece in recorded:
-            # An emulator's memories may be larger than the chip's.
-            size = min(piece.size, memory.regions(piece.space, piece.core)[0].stop - piece.start)
-            if size > 0 and piece.core < memory.cores:
-                memory.write_bytes(piece.space, piece.start, self._content(piece)[:size].tobytes(), piece.core)
+            if piece.core < memory.cores:
+                memory.write_bytes(piece.space, piece.start, self._content(piece).tobytes(), piece.core)
 
     def message_of(self, ordinal: int) -> Message | None:
         """None: the order is the one in which the commands were executed."""
@@ -293,6 +292,11 @@ class RecordedProgram(Program):
             return () if self.commands[ordinal].engine in _STAND_INS else None
         return tuple((_view(piece, self.target.geometry), self._content(piece)) for piece in action.pieces)
 
+    def may_keep(self, ordinal: int) -> bool:
+        """What changed without a command is recorded by whole blocks."""
+        action = self.events.actions.get(ordinal)
+        return action is not None and action.name == "host.change"
+
     @property
     def verifies(self) -> bool:
         return True
@@ -303,16 +307,16 @@ class RecordedProgram(Program):
             if hash_of(memory.bytes_at(piece.space, piece.start, piece.size, piece.core)) != expected.digest:
                 return self._says(expected)
         action = self.events.actions.get(ordinal)
-        if action is not None and action.place is not None and action.is_unknown:
-            name = self.target.geometry.name(action.place.space, action.place.start)
-            return (
-                f"the recording does not hold the {action.place.size:,} bytes from %{name} that the host read; "
-                "record the program again with this version of tdb-dap"
-            )
         if action is not None and action.place is not None and action.digest is not None:
             place = action.place
             if hash_of(memory.bytes_at(place.space, place.start, place.size, place.core)) != action.digest:
-                return self._says(Expected(place, action.digest))
+                if not action.is_unknown:
+                    return self._says(Expected(place, action.digest))
+                name = self.target.geometry.name(place.space, place.start)
+                return (
+                    f"the recording does not hold the {place.size:,} bytes from %{name} that the host read; "
+                    "record the program again with this version of tdb-dap"
+                )
         return None
 
     def _says(self, expected: Expected) -> str:

@@ -33,6 +33,8 @@ GLOBAL_RESULT = "dynamic_context_global_set_output_info"
 
 _WITHOUT_GROUP = ("top.", "func.", "tpu.Buffer", "return", "call")
 _MOVES = ("tpu.Load", "tpu.Store")
+_ON_PROCESSOR = ("tpu.Shape", "tpu.Device2Host")
+"""Beginnings of the names of ops whose results the chip's processor keeps, whatever address they were given."""
 _TYPE = re.compile(r"tensor<(.*?)(?:, (\d+) : i64)?>$")
 """Shape and element, and the address. An element may be a type with angle brackets and commas of its own."""
 _NONE = "none"
@@ -370,7 +372,7 @@ def _value(
         here = known.get(op.operands[0] if is_result and op.name in _MOVES and op.operands else value)
         run = told or (here.shape if here is not None else None)
         return _local(maker, instance.slice_index, name, text, run or shape, element, run is not None)
-    if match[2] is None:
+    if match[2] is None or (maker is not None and maker.name.startswith(_ON_PROCESSOR)):
         return {}
     there = known.get(value) if not is_result else None
     if there is not None and there.name:

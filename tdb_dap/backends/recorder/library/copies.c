@@ -115,7 +115,7 @@ void copy_in_after(uint64_t address, uint64_t size, unsigned flags, uint64_t sou
 
 /* Whatever the host reads is in the recording: the firmware writes some outputs itself, such as shapes. So what the
    recording knows of these blocks is brought up to date first, but for bytes that came from the host and that no
-   command has touched. Of a block that commands in flight may write to no more than the hash is told. */
+   command has touched. Of blocks that commands in flight may write to, no more is told than what the host has got. */
 void copy_out(uint64_t address, uint64_t size, const void *host) {
     Space *space = global_at(address, size);
     uint32_t from, to;
@@ -126,6 +126,8 @@ void copy_out(uint64_t address, uint64_t size, const void *host) {
         for (uint32_t block = from; block < to; block++)
             if (space->known[block] || space->state[block] & UNKNOWN || !own)
                 ensure_known(space, block);
+    } else if (space && size) {
+        range_event(space, address - space->start, host, size);
     }
     uint64_t value[3] = {address, size, hash};
     memcpy(event_begin(COPY_OUT, (space ? space->device : 0) << 4, 0, sizeof value), value, sizeof value);

@@ -44,6 +44,7 @@ static uint8_t *put_tensors(uint8_t *at, const Tensor *tensors, int count) {
 
 uint32_t launch_begins(const char *net, uint32_t stage, const Tensor *in, int inputs, const Tensor *out, int outputs) {
     size_t length = net ? strnlen(net, 4096) : 0;
+    wait_until_quiet();
     lock();
     uint32_t number = launches++;
     launch_runs(1);
@@ -64,6 +65,7 @@ uint32_t launch_begins(const char *net, uint32_t stage, const Tensor *in, int in
 }
 
 void launch_ends(uint32_t number, int result, const Tensor *out, int outputs) {
+    wait_until_quiet();
     lock();
     launch_runs(-1);
     if (is_recording()) {
@@ -115,6 +117,7 @@ bool copy_enters(void) {
 }
 
 void copy_in_begins(uint64_t address, uint64_t size) {
+    wait_until_quiet();
     lock();
     commands_before = command_count();
     host_comes();
@@ -134,6 +137,7 @@ void copy_in_ends(uint64_t address, uint64_t size, unsigned flags, uint64_t sour
 }
 
 void copy_out_begins(void) {
+    wait_until_quiet();
     lock();
     host_comes();
     unlock();

@@ -12,6 +12,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define MOST_FLYING 256
 uint32_t flying[MOST_FLYING];
@@ -155,6 +156,19 @@ void command_ends(uint32_t number) {
         open_everything();
     event_begin(QUIET, 0, 0, 0);
     event_end();
+}
+
+/* The host goes on as soon as a command has signalled that it is done, which is a little before it returns. Commands of
+   other launches may go on for long. */
+void wait_until_quiet(void) {
+    for (int turn = 0; turn < 400; turn++) {
+        lock();
+        bool is_busy = in_flight && launches_running <= 1 && is_recording();
+        unlock();
+        if (!is_busy)
+            return;
+        usleep(50);
+    }
 }
 
 void host_comes(void) {

@@ -34,6 +34,7 @@ extern _Thread_local uint32_t own_command;
 
 uint8_t *block_bytes(const Space *space, uint32_t block, size_t *size);
 void ensure_known(Space *space, uint32_t block);
+void range_event(const Space *space, uint64_t offset, const uint8_t *bytes, uint64_t size);
 void ensure_edges_known(Space *space);
 void protect(Space *space, int protection);
 

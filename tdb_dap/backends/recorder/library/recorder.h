@@ -89,6 +89,7 @@ void copy_in_before(uint64_t address, uint64_t size);
 void copy_in_after(uint64_t address, uint64_t size, unsigned flags, uint64_t source);
 void copy_out(uint64_t address, uint64_t size, const void *host);
 void host_comes(void);                            /* under the lock: it reads or writes much, maybe by system calls */
+void wait_until_quiet(void);                      /* without the lock */
 void launch_runs(int change);                     /* under the lock */
 void memory_after_fork(void);
 void open_everything(void);

@@ -25,14 +25,27 @@ uint8_t *block_bytes(const Space *space, uint32_t block, size_t *size) {
     return from;
 }
 
-static uint8_t *block_head(const Space *space, uint64_t offset, unsigned flags, size_t payload) {
+static uint8_t *head_of(const Space *space, uint64_t offset, unsigned flags, size_t payload, uint32_t command) {
     uint8_t *at = event_begin(BLOCK, space->device << 4 | flags, space->core, 16 + payload);
     memset(at, 0, 4);
     at[0] = (uint8_t)space->space;
-    uint32_t command = !space->is_closed ? NO_COMMAND : in_flight == 1 ? flying[0] : own_command;
     memcpy(at + 4, &command, 4);
     memcpy(at + 8, &offset, 8);
     return at + 16;
+}
+
+static uint8_t *block_head(const Space *space, uint64_t offset, unsigned flags, size_t payload) {
+    uint32_t command = !space->is_closed ? NO_COMMAND : in_flight == 1 ? flying[0] : own_command;
+    return head_of(space, offset, flags, payload, command);
+}
+
+/* Bytes that the host has got, whatever commands in flight make of their blocks. */
+void range_event(const Space *space, uint64_t offset, const uint8_t *bytes, uint64_t size) {
+    for (uint64_t done = 0; done < size; done += BLOCK_BYTES) {
+        size_t part = size - done < BLOCK_BYTES ? size - done : BLOCK_BYTES;
+        memcpy(head_of(space, offset + done, 0, part, NO_COMMAND), bytes + done, part);
+        event_end();
+    }
 }
 
 static bool is_filled(const uint8_t *bytes, size_t size) { return size >= 16 && !memcmp(bytes, bytes + 8, size - 8); }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdb_dap.engine.hardware.dtypes import F32, I8, I16, DType
+from tdb_dap.engine.hardware.dtypes import F32, I8, I16, UI8, DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.errors import NotSimulated
@@ -15,7 +15,7 @@ from tdb_dap.targets.families.dma.tensors import Shape4, default_strides, lane_m
 COPY, TRANSPOSE, CONSTANT, SWAP = 0, 1, 4, 5
 
 # Packed words of 8-bit numbers are moved as float32.
-_FORMATS = {0: F32, 1: I16, 3: I8}
+_FORMATS = {0: F32, 1: I16, 2: UI8, 3: I8}
 
 
 def _dtype(f: Fields) -> DType:
