@@ -13,6 +13,9 @@ import pytest
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.tools import opening
+from tdb_dap.tools.check import shadows
+from tdb_dap.tools.check.results import Looked
+from tdb_dap.tools.check.schema import Role, Row
 from tdb_dap.tools.golden import judging, reference
 from tdb_dap.tools.golden.judging import Judged
 from tdb_dap.tools.golden.level import Level
@@ -102,3 +105,32 @@ def test_a_reference_for_other_inputs_is_no_rounding(toy: Compiled, monkeypatch:
     toy.change(toy.folder / "toy_in_f32.npz", "x", lambda array: array * np.float32(0.9))
     check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--reference", toy.tpu_outputs)
     assert tdb_dap(*check).returncode == 1
+
+
+def looked(actual: list[float], covered: float, role: Role = "result", line: int = 1) -> Looked:
+    """A row of the tensor y, whose numbers are expected to be 1, 2, 3 and 4."""
+    row = Row(
+        line=line,
+        opcode="tpu.Cast",
+        name="y",
+        role=role,
+        index=0,
+        dtype="f16",
+        first=0,
+        last=0,
+        pieces=1,
+        covered=covered,
+        verdict="pass",
+    )
+    return Looked(row, np.array(actual), np.array([1.0, 2.0, 3.0, 4.0]))
+
+
+def test_parts_of_several_cores_are_one_tensor() -> None:
+    """What a core did not write is the expected number in its row: no part is judged as if it were the tensor."""
+    parts = [looked([1.5, 2.5, 3, 4], 0.5), looked([1, 2, 3.5, 4.5], 0.5, line=2)]
+    assert shadows.computed_of(parts)["y"].tolist() == [1.5, 2.5, 3.5, 4.5]
+    assert shadows.computed_of(parts[:1]) == {}
+    whole = np.array([1.5, 2.5, 3.5, 4.5])
+    assert shadows.holds(looked([1.5, 2.5, 3, 4], 0.5, "operand"), whole)
+    assert not shadows.holds(looked([1.5, 2.6, 3, 4], 0.5, "operand"), whole), "overwritten since"
+    assert not shadows.holds(looked([1.5, 2.5, 3, 4], 1, "operand"), whole)
