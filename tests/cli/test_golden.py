@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tdb_dap.engine.compare.finding import Role
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.tools import opening
 from tdb_dap.tools.check import shadows
 from tdb_dap.tools.check.results import Looked
-from tdb_dap.tools.check.schema import Role, Row
+from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.golden import judging, reference
 from tdb_dap.tools.golden.judging import Judged
 from tdb_dap.tools.golden.level import Level
@@ -121,6 +122,7 @@ def looked(actual: list[float], covered: float, role: Role = "result", line: int
         pieces=1,
         covered=covered,
         verdict="pass",
+        reason="",
     )
     return Looked(row, np.array(actual), np.array([1.0, 2.0, 3.0, 4.0]))
 

@@ -331,8 +331,8 @@ def _is_computed(arguments: argparse.Namespace) -> bool:
 
 def _may_accumulate(arguments: argparse.Namespace, rows: list[Row]) -> bool:
     """Whether differences may be roundings that add up, and the limits are not the user's own."""
-    asked = arguments.tolerance or arguments.blame or arguments.resume or arguments.mode != "cascade"
-    return not asked and not _is_computed(arguments) and any(row.verdict == "fail" for row in rows)
+    is_strict = arguments.tolerance or arguments.blame or arguments.resume or arguments.mode != "cascade"
+    return not is_strict and not _is_computed(arguments) and any(row.verdict == "fail" for row in rows)
 
 
 def _without_accumulated(
