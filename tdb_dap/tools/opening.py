@@ -79,7 +79,7 @@ def _stage_taking(bmodel: Bmodel, net: str | None, inputs: Path | None) -> int:
     data = InputData.read(inputs)
     number = next((number for number, stage in enumerate(chosen.stages) if data.fits(stage.inputs)), 0)
     if number:
-        remark(f"{inputs.name}: taken by stage {number} of {chosen.name}, {input_shapes(chosen.stages[number])}")
+        remark(f"stage {number} of {chosen.name} takes {inputs.name}, {input_shapes(chosen.stages[number])}")
     return number
 
 

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import lzma
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tdb_dap.engine.compare.finding import Role
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.tools import opening
-from tdb_dap.tools.golden import reference
+from tdb_dap.tools.check import shadows
+from tdb_dap.tools.check.results import Looked
+from tdb_dap.tools.check.schema import Row
+from tdb_dap.tools.golden import judging, reference
+from tdb_dap.tools.golden.judging import Judged
+from tdb_dap.tools.golden.level import Level
 from tests.command_line import tdb_dap
 from tests.triage_case import Compiled
 
@@ -63,3 +71,68 @@ def test_an_op_whose_operand_is_not_on_the_chip_is_judged_from_the_nearest_one(
     done = tdb_dap(*check)
     assert done.returncode == 1
     assert done.stdout.startswith("fail: first to differ is mul10_Mul (tpu.Lut at line 24)")
+
+
+def test_roundings_that_the_reference_makes_add_up_as_well(toy: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The compilation's own tensors, off by what rounds otherwise on the way: both sides are judged op by op."""
+    arrays = read_npz(toy.tpu_outputs)
+    write_npz(toy.tpu_outputs, {name: one if name == "x" else one * np.float32(1.05) for name, one in arrays.items()})
+    check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--reference", toy.tpu_outputs)
+    assert tdb_dap(*check).returncode == 1, "the reference's own ops do not compute that: it is wrong"
+    judged = judging.executed
+
+    def sound(level: Level, tensors: Mapping[str, Array]) -> list[Judged]:
+        return [replace(one, verdict="quantisation") for one in judged(level, tensors)]
+
+    monkeypatch.setattr("tdb_dap.tools.check.shadows.executed", sound)
+    done = tdb_dap(*check)
+    assert (done.returncode, done.stdout.split(",")[0]) == (0, "pass: 20 tensors compared"), done.stdout
+    assert tdb_dap(*check, "--tolerance", "euclidean=0.99").returncode == 1, "limits of one's own are kept"
+    other = toy.folder / "other.npz"
+    write_npz(other, read_npz(toy.tpu_outputs))
+    assert tdb_dap(*check[:-1], other).returncode == 1, "a reference of unknown origin is compared as it is"
+    toy.spoil_bmodel()
+    done = tdb_dap(*check)
+    assert (done.returncode, done.stdout.split(" (")[0]) == (1, "fail: first to differ is conv8_Conv")
+
+
+def test_a_reference_for_other_inputs_is_no_rounding(toy: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = judging.executed
+
+    def sound(level: Level, tensors: Mapping[str, Array]) -> list[Judged]:
+        return [replace(one, verdict="quantisation") for one in judged(level, tensors)]
+
+    monkeypatch.setattr("tdb_dap.tools.check.shadows.executed", sound)
+    toy.change(toy.folder / "toy_in_f32.npz", "x", lambda array: array * np.float32(0.9))
+    check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--reference", toy.tpu_outputs)
+    assert tdb_dap(*check).returncode == 1
+
+
+def looked(actual: list[float], covered: float, role: Role = "result", line: int = 1) -> Looked:
+    """A row of the tensor y, whose numbers are expected to be 1, 2, 3 and 4."""
+    row = Row(
+        line=line,
+        opcode="tpu.Cast",
+        name="y",
+        role=role,
+        index=0,
+        dtype="f16",
+        first=0,
+        last=0,
+        pieces=1,
+        covered=covered,
+        verdict="pass",
+        reason="",
+    )
+    return Looked(row, np.array(actual), np.array([1.0, 2.0, 3.0, 4.0]))
+
+
+def test_parts_of_several_cores_are_one_tensor() -> None:
+    """What a core did not write is the expected number in its row: no part is judged as if it were the tensor."""
+    parts = [looked([1.5, 2.5, 3, 4], 0.5), looked([1, 2, 3.5, 4.5], 0.5, line=2)]
+    assert shadows.computed_of(parts)["y"].tolist() == [1.5, 2.5, 3.5, 4.5]
+    assert shadows.computed_of(parts[:1]) == {}
+    whole = np.array([1.5, 2.5, 3.5, 4.5])
+    assert shadows.holds(looked([1.5, 2.5, 3, 4], 0.5, "operand"), whole)
+    assert not shadows.holds(looked([1.5, 2.6, 3, 4], 0.5, "operand"), whole), "overwritten since"
+    assert not shadows.holds(looked([1.5, 2.5, 3, 4], 1, "operand"), whole)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from scripts.robustness.inject_faults import Model, blamed, changed_weight, dropped_command, inject
 from tdb_dap.engine.compare.dataflow import Producers
-from tdb_dap.engine.compare.finding import Role, Verdict
+from tdb_dap.engine.compare.finding import Reason, Role, Verdict
 from tdb_dap.engine.compare.segments import stretches
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.source.op_records import OpRecord
@@ -163,3 +164,26 @@ def test_a_changed_round_mode_is_blamed_on_its_op_by_comparing_with_the_right_mo
     found = inject(Model(case("toy_bm1684x_int8").path, tmp_path), "changed round mode")
     assert found.text
     assert found.right, found.text
+
+
+@pytest.mark.parametrize(("reason", "kind"), [("weight", "accumulates"), ("no such name", "unclear")])
+def test_a_weight_that_the_reference_lacks_leaves_nothing_unclear(reason: Reason, kind: str) -> None:
+    """Of the operands that no reference holds, only those that an op has computed can be wrong."""
+    program = job_of(case(TOY)).open().program
+    common: dict[str, Any] = {
+        "opcode": "tpu.Conv2D",
+        "dtype": "f32",
+        "first": 3,
+        "last": 4,
+        "pieces": 1,
+        "covered": 1.0,
+    }
+    rows = [
+        Row(line=22, name="image", role="operand", index=0, verdict="pass", **common),
+        Row(line=22, name="load_w", role="operand", index=1, verdict="unknown", reason=reason, **common),
+        Row(line=22, name="sum", role="result", index=0, verdict="fail", **common),
+    ]
+    alone = [row.model_copy(update={"verdict": "pass"}) if row.name == "sum" else row for row in rows]
+    *_, result = with_blame(rows, alone, Producers(program))
+    assert result.blame is not None
+    assert result.blame.kind == kind

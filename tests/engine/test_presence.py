@@ -99,6 +99,13 @@ def test_a_session_shows_it_everywhere(client: DapClient, toy: Toy) -> None:
         assert "indexedVariables" not in answer
     assert client.console("p relu4_Relu") == f"f32[1,16,32,32] {sentence}"
     assert client.console("who relu4_Relu").startswith(f"relu4_Relu {sentence}; who wrote what lies there now:")
+    tensor = {"expression": "relu4_Relu", "frameId": frame(client)}
+    tile = {"rowAxis": 2, "columnAxis": 3, "index": [0, 0, 0, 0], "rows": [0, 2], "columns": [0, 2], "step": 1}
+    message = client.refusal("tdb/tensorTile", **tensor, **tile, of="stored")
+    assert message.endswith(f"relu4_Relu {sentence}")
+    assert client.request("tdb/tensorTile", **tensor, **tile, of="reference")["shape"] == [2, 2]
+    at = {**tensor, "ordinal": 5}
+    assert client.request("tdb/tensorTile", **at, **tile, of="stored")["shape"] == [2, 2]  # it was there then
     message = client.refusal("setExpression", expression="relu4_Relu", value="0", frameId=frame(client))
     assert "writing there would change another tensor" in message
     client.disconnect()

@@ -151,9 +151,15 @@ def test_the_table_names_a_format_that_the_chip_has(chip: str, kept_in: str, tmp
     assert {line.split()[1] for line in found.table.splitlines()[2:]} == {kept_in}
 
 
-def test_a_chip_without_a_more_precise_float_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="cv181x has no float that is more precise than BF16"):
-        mixed(Made(tmp_path, "BF16", "cv181x", net=attention(1)).folder, 0.9999999)
+def test_a_chip_without_a_more_precise_float_says_so(tmp_path: Path) -> None:
+    """Exit code 1 if more was asked for than it has; 0 if that is enough."""
+    made = Made(tmp_path / "made", "BF16", "cv181x", net=attention(1))
+    given = ("triage", made.folder, "--quantize-table", tmp_path / "table", "--quiet", "--cosine")
+    done = tdb_dap(*given, "0.9999999")
+    assert (done.returncode, "cv181x has no float that is more precise than BF16" in done.stdout) == (1, True)
+    assert "0.9999999, which was asked for, is not reached" in done.stdout
+    done = tdb_dap(*given, "0.99")
+    assert (done.returncode, "no float" in done.stdout) == (0, False)
 
 
 # Tables that are compiled

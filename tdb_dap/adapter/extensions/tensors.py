@@ -240,11 +240,15 @@ def _at(session: Session, expression: str, names: Scope, moment: int) -> Value:
 
 def _stored(session: Session, arguments: TensorArguments, value: Value) -> Parts:
     live = arguments.ordinal is None or arguments.ordinal == session.debugger.ordinal
+    if live and value.is_overwritten:
+        raise BadExpression(f"{value.title} {value.absence}")
     return stored(session.debugger.machine.memory, value, live)
 
 
 def _parts(session: Session, arguments: PartArguments) -> Parts:
     value = value_of(session, arguments)
+    if arguments.of == "reference" and (expected := _expected(session, value)) is not None:
+        return expected
     found = _stored(session, arguments, value)
     if arguments.of == "stored":
         return found
@@ -256,7 +260,7 @@ def _parts(session: Session, arguments: PartArguments) -> Parts:
     expected = _expected(session, value)
     if expected is None:
         raise BadExpression(f"there is no reference for {value.title}")
-    return expected if arguments.of == "reference" else error(found, expected)
+    return error(found, expected)
 
 
 def _expected(session: Session, value: Value) -> Parts | None:

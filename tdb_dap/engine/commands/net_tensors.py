@@ -121,12 +121,12 @@ class Tensor:
         low, high = float(numbers.min()), float(numbers.max())
         parts = [(fractions, "are rounded" if self.dtype.itemsize == 1 else "are truncated"), (clipped, "are clipped")]
         if fractions and low >= 0 and high <= 1:
-            parts = [(numbers.size, "of them become 0 or 1" if integers.any() else "of them become 0")]
+            parts = [(numbers.size, "become 0 or 1" if integers.any() else "become 0")]
         shares = " and ".join(f"{_percent(count, numbers.size)} {change}" for count, change in parts if count)
         steps = "" if is_plain else " steps"
         remark(
-            f"{where}: input {self.name} is {self.dtype} ({least} to {most}), the values given are {low:g} to "
-            f"{high:g}{steps}: {shares}"
+            f"input {self.name} is {self.dtype} ({least} to {most}), {where} gives {low:g} to {high:g}{steps}: of the "
+            f"values {shares}"
         )
 
     def raise_(self, bits: Array) -> Array:

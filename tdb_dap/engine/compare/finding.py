@@ -19,6 +19,7 @@ Reason = Literal[
     "rearranged",
     "unknown layout",
     "unknown type",
+    "not in memory",
 ]
 """Why there is no verdict; empty if there is one."""
 

@@ -154,7 +154,10 @@ class _Judge:
         if any(operand.verdict == "fail" for operand in self._operands.get(row.line, ())):
             text = "no op is wrong by itself: errors within the tolerance of each op add up"
             return Blame(kind="accumulates", line=0, through=tuple(through[1:]), text=text)
-        if any(operand.verdict == "unknown" for operand in self._operands.get(row.line, ())):
+        # What is loaded of the weights no op has computed.
+        if any(
+            operand.verdict == "unknown" and operand.reason != "weight" for operand in self._operands.get(row.line, ())
+        ):
             text = "right with the reference's operands where the reference holds them; it does not hold all of them"
             return Blame(kind="unclear", line=0, text=text)
         text = "right with the reference's operands; its own are within tolerance: errors add up"

@@ -58,5 +58,10 @@ class Job:
             defers=defers,
         )
         if debugger.reference is None:
-            raise BadInput(f"{self.context}: nothing to compare with; give --reference R.npz, the ..._tpu_outputs.npz")
+            own = debugger.program.context.reference
+            of_own = self.inputs is not None and own is not None and not self.references
+            hint = f"; {own.name} is for the inputs beside it: leave --inputs out to use it" if of_own and own else ""
+            raise BadInput(
+                f"{self.context}: nothing to compare with; give --reference R.npz, the ..._tpu_outputs.npz{hint}"
+            )
         return debugger

@@ -27,6 +27,7 @@ _REASONS = {
     "rearranged": "channels spread for a convolution",
     "unknown layout": "layout not described",
     "unknown type": "type not known",
+    "not in memory": "in no recorded memory",
     "": "no reason given",
 }
 """Reason of a row -> the words after its count."""

@@ -71,12 +71,13 @@ def mixed(directory: Path, wanted: float, report: Callable[[str], None] = lambda
     chip = text.chip if text is not None else "the chip"
     beyond = beyond_range(top.level, tpu.level, top.tensors)
     kept_in = format_to_keep(tpu.level, is_range=bool(beyond)) or format_to_keep(tpu.level)
-    if not kept_in:
-        mode = text.mode if text is not None else "its format"
-        raise BadInput(f"{directory}: {chip} has no float that is more precise than {mode}: {', '.join(floats(chip))}")
     ranked = tuple(shadow.ranked())
     is_finite = all(np.isfinite(tpu.tensors[name]).all() for name in tpu.tensors if name in tpu.computed)
     now = shadow.cosine([]) if is_finite else math.nan
+    if not kept_in:
+        own = text.mode if text is not None else "its own"
+        failure = f"{chip} has no float that is more precise than {own}: {', '.join(floats(chip))}"
+        return Mixed(ranked, (), own, now, now, table((), chip, own), failure="" if now >= wanted else failure)
     aim, found = wanted, None
     for attempt in range(_MOST_COMPILED):
         kept, then = shadow.chosen(aim, beyond)

@@ -89,7 +89,7 @@ def mixed_lines(found: Mixed, path: Path, wanted: float) -> Iterator[str]:
     elif found.came is not None:
         yield f"compiled by it the output has cosine {found.came:.6f}"
     if not found.is_reached(wanted):
-        yield f"{wanted:g}, which was asked for, is not reached"
+        yield f"{wanted}, which was asked for, is not reached"
 
 
 def _ops(count: int) -> str:

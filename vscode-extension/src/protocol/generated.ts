@@ -751,7 +751,7 @@ export interface ResultRow {
   readonly covered: number | NotFinite;
   readonly verdict: "pass" | "fail" | "unknown" | "excepted";
   /** Why the verdict is unknown. */
-  readonly reason: "" | "weight" | "load or store" | "no such name" | "other size" | "other shape" | "rearranged" | "unknown layout" | "unknown type";
+  readonly reason: "" | "weight" | "load or store" | "no such name" | "other size" | "other shape" | "rearranged" | "unknown layout" | "unknown type" | "not in memory";
   readonly note: string;
   readonly complaints: readonly string[];
   readonly numbers: Numbers | null;

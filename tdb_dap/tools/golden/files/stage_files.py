@@ -95,16 +95,16 @@ def text_of(path: Path) -> Text | None:
     except (OSError, BadInput):
         return None
     module = _MODULE.search(head)
-    said = dict(_ATTRIBUTE.findall(head[module.start() :].partition("\n")[0])) if module is not None else {}
-    state = said.get("state", "")
+    attributes = dict(_ATTRIBUTE.findall(head[module.start() :].partition("\n")[0])) if module is not None else {}
+    state = attributes.get("state", "")
     if module is None or not state:
         return None
     if state.startswith("TOP"):
-        key = "origin_mlir" if "_origin_" in said.get("weight_file", "") else "top_mlir"
+        key = "origin_mlir" if "_origin_" in attributes.get("weight_file", "") else "top_mlir"
         return Text(path, module[1], key, "", "", False)
     key = "final_mlir" if state == "TPU_ADDRESSED" else "tpu_mlir" if state == "TPU_LOWERED" else ""
-    is_asymmetric = said.get("asymmetric", "").strip() == "true"
-    return Text(path, module[1], key, said.get("chip", ""), said.get("mode", ""), is_asymmetric)
+    is_asymmetric = attributes.get("asymmetric", "").strip() == "true"
+    return Text(path, module[1], key, attributes.get("chip", ""), attributes.get("mode", ""), is_asymmetric)
 
 
 def texts_in(folder: Path) -> list[Text]:
