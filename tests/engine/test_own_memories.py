@@ -64,6 +64,14 @@ def test_copies_are_writers_and_readers() -> None:
     assert machine.accesses.touching(places, reads=True, writes=False, start=0)
 
 
+def test_a_breakpoint_stops_at_a_copy() -> None:
+    debugger = open_debugger(BETWEEN, BETWEEN / "input.npz")
+    debugger.breakpoints.add("H2")
+    stop = debugger.run()
+    assert stop.reason == "breakpoint"
+    assert debugger.program.commands[stop.ordinal].token == "H2"
+
+
 def test_time_goes_back_over_a_copy() -> None:
     machine = open_debugger(BETWEEN, BETWEEN / "input.npz").machine
     first = next(c.ordinal for c in machine.program.commands if c.engine == "host")
