@@ -77,7 +77,9 @@ def _stage_taking(bmodel: Bmodel, net: str | None, inputs: Path | None) -> int:
     if chosen is None or len(chosen.stages) < 2 or inputs is None:
         return 0
     data = InputData.read(inputs)
-    number = next((number for number, stage in enumerate(chosen.stages) if data.fits(stage.inputs)), 0)
+    fitting = [number for number, stage in enumerate(chosen.stages) if data.fits(stage.inputs)]
+    fitting += [n for n, stage in enumerate(chosen.stages) if stage.takes_other_shapes and data.is_within(stage.inputs)]
+    number = next(iter(fitting), 0)
     if number:
         remark(f"stage {number} of {chosen.name} takes {inputs.name}, {input_shapes(chosen.stages[number])}")
     return number
@@ -89,7 +91,7 @@ def read_inputs(data: Path, program: Program) -> dict[str, Array]:
     For a net that takes them in the shapes of the arrays, as far as these are no larger than what was compiled.
     """
     try:
-        if isinstance(program, CompiledProgram) and program.takes_other_shapes:
+        if isinstance(program, CompiledProgram) and program.stage.takes_other_shapes:
             contents = InputData.read(data)
             return contents.words(contents.shaped(program.inputs))
         return load_inputs(data, program.inputs)

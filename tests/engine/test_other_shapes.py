@@ -41,3 +41,19 @@ def test_without_a_recording_of_the_run_another_shape_is_refused(tmp_path: Path)
     with pytest.raises(BadInput, match=r"x has shape \[1, 3, 12, 12\], the model was compiled for \[2, 3, 12, 12\]"):
         open_debugger(MODEL, image(tmp_path, 1, 3, 12, 12), static_tables="tdb")
     open_debugger(MODEL, image(tmp_path, 2, 3, 12, 12), static_tables="tdb").close()
+
+
+STAGES = DATA / "memory" / "dynamic_stages_bm1684x.bmodel.xz"
+"""A dynamic net with stages for two and for four images."""
+
+
+@pytest.mark.parametrize(("count", "stage"), [(1, 0), (2, 0), (3, 1), (4, 1)])
+def test_the_first_stage_that_takes_the_shape_is_chosen(tmp_path: Path, count: int, stage: int) -> None:
+    program = open_program(STAGES, inputs=image(tmp_path, count, 3, 12, 12))
+    assert program.stage_index == stage
+    assert read_inputs(tmp_path / "in.npz", program)["x"].shape == (count, 3, 12, 12)
+
+
+def test_what_no_stage_takes_names_them(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"the stages take 0 \(x f32\[2,3,12,12\]\), 1 \(x f32\[4,3,12,12\]\)"):
+        read_inputs(image(tmp_path, 5, 3, 12, 12), open_program(STAGES))

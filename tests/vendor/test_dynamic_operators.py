@@ -61,3 +61,13 @@ def test_larger_inputs_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", x=np.zeros((2, 3, 12, 16), np.float32))
     with pytest.raises(BadInput, match=r"shape \[2, 3, 12, 16\] does not fit input x of shape \[2, 3, 12, 12\]"):
         tdb_dap.open(CONVOLUTIONS[0], inputs=tmp_path / "in.npz")
+
+
+def test_the_runtime_takes_the_stage_that_was_chosen(tmp_path: Path) -> None:
+    with np.load(CONVOLUTIONS[0] / "input.npz") as archive:
+        images = np.concatenate([archive["x"], archive["x"][:1]])
+    model = DATA / "memory" / "dynamic_stages_bm1684x.bmodel.xz"
+    three = outputs_of(model, images, tmp_path)
+    assert three.shape == (3, 4, 6, 6)
+    assert np.array_equal(three[:2], outputs_of(model, images[:2], tmp_path))
+    assert np.array_equal(three[2], three[0])

@@ -131,6 +131,12 @@ class Stage:
     timing: Span = Span(0, 0)
     named_weights: tuple[tuple[str, Span], ...] = ()
 
+    @property
+    def takes_other_shapes(self) -> bool:
+        """Whether all that the chip does is made while it runs, for the shapes that the inputs have then."""
+        modes = {info.run_mode for info in self.subnets}
+        return RunMode.TPU_DYNAMIC in modes and RunMode.TPU_STATIC not in modes
+
 
 @dataclass(frozen=True)
 class Net:

@@ -91,6 +91,14 @@ class InputData:
             return False
         return all(is_same_order(array.shape, tensor.shape) for array, tensor in zip(named, tensors, strict=True))
 
+    def is_within(self, tensors: Sequence[Taken]) -> bool:
+        """Whether there is an array for each of these inputs that is no larger, as a dynamic net takes them."""
+        try:
+            named = self._named(tensors, self.arrays or {})
+        except BadInput:
+            return False
+        return all(_is_within(array.shape, tensor.shape) for array, tensor in zip(named, tensors, strict=True))
+
     def shaped(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """The inputs in the shapes of the arrays, where those are smaller: a dynamic net takes them, too."""
         if self.arrays is None or self.fits(tensors):

@@ -97,12 +97,6 @@ class CompiledProgram(Program):
     def bmodel(self) -> Bmodel:
         return self._bmodel
 
-    @property
-    def takes_other_shapes(self) -> bool:
-        """Whether all that the chip does is made while it runs, for the shapes that the inputs have then."""
-        modes = {info.run_mode for info in self.stage.subnets}
-        return RunMode.TPU_DYNAMIC in modes and RunMode.TPU_STATIC not in modes
-
     def sibling(self, net: str, stage: int, as_compiled: bool = False) -> CompiledProgram:
         """Another net or stage of the same file."""
         return CompiledProgram(self.context, self._target_for, net, stage, self.bmodel, as_compiled)
