@@ -21,6 +21,7 @@ from tdb_dap.engine.recording.recording import Recording
 from tdb_dap.engine.recording.writer import Writer
 from tests.command_line import tdb_dap
 from tests.engine.test_recordings import RECORDINGS, opened
+from tests.known import view_of
 from tests.samples import DATA
 
 SHAPE = DATA / "memory" / "shape_bm1684x.tdbrec"
@@ -84,19 +85,19 @@ def test_a_breakpoint_on_the_output_stops_where_the_firmware_has_written_it() ->
 def test_what_the_host_copied_in_is_there_from_the_start_and_no_change() -> None:
     """Near miss: the input is in the block that a command touches first, beside what the firmware wrote."""
     debugger, program = replayed(GATHER)
-    changed = [view for c in program.commands if c.name == "host.change" for view in c.results]
+    changed = [view_of(one) for c in program.commands if c.name == "host.change" for one in c.results]
     assert {view.space for view in changed} == {Space.STATIC}
-    copied = next(c for c in program.commands if c.name == "host.copy_in")
-    before = debugger.machine.memory.read(copied.results[0]).copy()
+    copied = view_of(next(c for c in program.commands if c.name == "host.copy_in").results[0])
+    before = debugger.machine.memory.read(copied).copy()
     assert before.any()
     debugger.run()
-    assert (debugger.machine.memory.read(copied.results[0]) == before).all()
+    assert (debugger.machine.memory.read(copied) == before).all()
 
 
 def test_a_command_reads_the_memory_of_the_processor() -> None:
     debugger, program = replayed(GATHER)
     [reader] = [c for c in program.commands if any(getattr(o, "space", None) is Space.STATIC for o in c.operands)]
-    [source] = reader.operands
+    source = view_of(reader.operands[0])
     debugger.machine.travel(reader.ordinal)
     assert debugger.machine.memory.read(source).view(np.int32).ravel().tolist() == [3]
     writer = debugger.machine.accesses.last_writer(ByteRanges.of(source), reader.ordinal)

@@ -19,6 +19,7 @@ from tdb_dap.engine.program.own_memories import with_own_memories
 from tdb_dap.targets.chips.bm1684 import BM1684
 from tdb_dap.tools.opening import open_debugger, open_program
 from tests.compare.test_walk import failing, walked
+from tests.known import view_of
 from tests.samples import DATA, case
 
 MODELS = sorted((DATA / "memory").glob("host_*"))
@@ -60,7 +61,7 @@ def test_copies_are_writers_and_readers() -> None:
     assert [c.token for c in copies] == ["H1", "H2", "H3", "H4"]
     assert copies[0].description.summary == f"The runtime copies {output.name} to its own memory."
     assert "to where this subnet reads it" in copies[2].description.summary
-    assert copies[2].operands[0].address == output.view.address
+    assert view_of(copies[2].operands[0]).address == output.view.address
     assert machine.accesses.touching(places, reads=True, writes=False, start=0)
 
 

@@ -256,7 +256,11 @@ def threads_with_a_runtime_each(device: Device, models: list[str]) -> None:
     runtimes = [Runtime(device, model) for model in (models[0], models[-1])]
 
     def work(runtime: Runtime, first: int) -> Callable[[], None]:
-        return lambda: [runtime.launch(image(first + number)) for number in range(3)] and None
+        def launching() -> None:
+            for number in range(3):
+                runtime.launch(image(first + number))
+
+        return launching
 
     _in_threads([work(runtime, 10 * number) for number, runtime in enumerate(runtimes)])
     for runtime in runtimes:
