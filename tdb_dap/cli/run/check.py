@@ -282,7 +282,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked, Program]:
     if other_inputs is None:
         if _may_accumulate(arguments, rows):
             rows = _without_accumulated(arguments, program, job, rows, bar)
-        rows = writers.with_outputs(rows)
+        rows = writers.with_overwriters(rows)
     is_blamed = arguments.mode == "cascade" and arguments.blame and other_inputs is None
     if is_blamed and any(row.verdict == "fail" for row in rows):
         if arguments.resume is None:  # what a journal holds may be asked for as a whole the next time
