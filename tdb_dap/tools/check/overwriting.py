@@ -24,7 +24,7 @@ class Writers:
         self._program = program
 
     def of_operand(self, row: Row, after: int) -> str:
-        """Who writes over an operand after ordinal ``after`` and before its op reads it; empty if nobody is known."""
+        """Commands that write over an operand after ordinal ``after`` and before its op reads it; empty if none."""
         views = (
             value.view
             for record in self._program.source.records_at(row.line)
@@ -34,7 +34,7 @@ class Writers:
         return self._named(next(views, None), after, row.first)
 
     def of_input(self, row: Row) -> str:
-        """Who writes over an input of the net before an op reads it; empty if nobody does."""
+        """Commands that write over an input of the net before an op reads it; empty if none does."""
         return self._named(self._border(row.name), -1, row.first)
 
     def with_overwriters(self, rows: Sequence[Row]) -> list[Row]:
