@@ -58,6 +58,13 @@ def test_an_op_through_all_levels(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert any("B1: %R1 f32[1,16,32,32] = conv.normal" in line for line in lines)
 
 
+def test_a_copy_of_the_runtime(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = explained(capsys, DATA / "memory" / "host_between_bm1684_f32", "H1")
+    assert lines[0].startswith("H1, command 3 of 36, HOST")
+    assert starting(lines, "does") == ["does       The runtime copies a_Relu to its own memory."]
+    assert "written by D2" in starting(lines, "reads")[0]
+
+
 def test_a_command_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(case("toy_bm1684x_f32").path), "B99"]) == 2
     assert "B99" in capsys.readouterr().err

@@ -64,6 +64,14 @@ def test_copies_are_writers_and_readers() -> None:
     assert machine.accesses.touching(places, reads=True, writes=False, start=0)
 
 
+def test_a_breakpoint_stops_at_a_copy() -> None:
+    debugger = open_debugger(BETWEEN, BETWEEN / "input.npz")
+    debugger.breakpoints.add("H2")
+    stop = debugger.run()
+    assert stop.reason == "breakpoint"
+    assert debugger.program.commands[stop.ordinal].token == "H2"
+
+
 def test_time_goes_back_over_a_copy() -> None:
     machine = open_debugger(BETWEEN, BETWEEN / "input.npz").machine
     first = next(c.ordinal for c in machine.program.commands if c.engine == "host")
@@ -76,14 +84,19 @@ def test_time_goes_back_over_a_copy() -> None:
     assert not machine.memory.read(view).any()
 
 
-def test_a_check_passes_and_a_wrong_host_result_is_named(tmp_path: Path) -> None:
-    model = DATA / "memory" / "host_twice_bm1684_f32"
-    with np.load(model / "ref.npz") as reference:
-        arrays = dict(reference)
+@pytest.mark.parametrize("model", MODELS, ids=lambda path: path.name)
+def test_a_check_passes_and_looks_at_every_output(model: Path) -> None:
+    """Also where a copy fills the place in which the subnet computes an output later."""
     found = walked(open_debugger(model, model / "input.npz", model / "ref.npz"))
     assert failing(found) == []
     with np.load(model / "runtime.npz") as truth:
         assert {one.name for one in found if one.verdict == "pass"} >= set(truth.files)
+
+
+@pytest.mark.parametrize("model", [m for m in MODELS if "twice" in m.name or "first" in m.name], ids=lambda p: p.name)
+def test_a_wrong_host_result_is_named(model: Path, tmp_path: Path) -> None:
+    with np.load(model / "ref.npz") as reference:
+        arrays = dict(reference)
     np.savez(tmp_path / "wrong.npz", **{**arrays, "s_ScatterND": 1 - 2 * arrays["s_ScatterND"]})
     found = walked(open_debugger(model, model / "input.npz", tmp_path / "wrong.npz"))
     assert set(failing(found)) == {"s_ScatterND"}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tdb_dap.adapter.session.handles import Frame
     from tdb_dap.adapter.session.session import Session
 
-_COMMAND = re.compile(r"[BDCMS]\d+(@core\d+)?")
+_COMMAND = re.compile(r"[BDCMSH]\d+(@core\d+)?")
 
 
 @verb(

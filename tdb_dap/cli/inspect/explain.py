@@ -8,7 +8,7 @@ import re
 from tdb_dap.cli.options import model_arguments
 from tdb_dap.errors import BadInput
 
-_COMMAND = re.compile(r"[BDCMS]\d+(@core\d+)?")
+_COMMAND = re.compile(r"[BDCMSH]\d+(@core\d+)?")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakValueDictionary
@@ -22,7 +22,6 @@ from tdb_dap.engine.compare.segments import put
 from tdb_dap.engine.control.observers import Observer, next_of
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.engine.reference.reference import Reference, numbers_from, words_of
 from tdb_dap.engine.source.mapped_tensor import MappedTensor, layer_names
 
@@ -42,6 +41,10 @@ _AT_ONCE = 1 << 15
 """Elements that are compared at once: so many stay in the processor's caches."""
 _SOME = 16
 """Of more than a few elements one in so many is looked at before the others."""
+
+
+_SUBNETS = ("cpu", "dynamic")
+"""Engines whose one command stands for a subnet; copies of the host and what is not decoded are only parts of one."""
 
 
 class Walk(Observer):
@@ -114,15 +117,15 @@ class Walk(Observer):
 
     def before_command(self, inspector: Inspector, command: Command) -> None:
         """Inputs of subnets that are not made of commands, which no record describes."""
-        if not command.has_descriptor:
-            tensors, views = _subnet(inspector, command).inputs, command.operands
-            self._borders(inspector, _lying_at(views, tensors), "operand", command.name, command.ordinal)
+        if command.engine in _SUBNETS:
+            tensors = dict(enumerate(_subnet(inspector, command).inputs))
+            self._borders(inspector, tensors, "operand", command.name, command.ordinal)
 
     def after_command(self, inspector: Inspector, command: Command) -> None:
         """Their outputs."""
-        if not command.has_descriptor:
-            tensors, views = _subnet(inspector, command).outputs, command.results
-            self._borders(inspector, _lying_at(views, tensors), "output", command.name, command.ordinal)
+        if command.engine in _SUBNETS:
+            tensors = dict(enumerate(_subnet(inspector, command).outputs))
+            self._borders(inspector, tensors, "output", command.name, command.ordinal)
 
     def finished(self, inspector: Inspector) -> None:
         """The net's outputs as a reader gets them; not again those that nobody has touched since their op."""
@@ -263,19 +266,6 @@ def _is_elsewhere(inspector: Inspector, value: MappedTensor) -> bool:
 
 def _subnet(inspector: Inspector, command: Command) -> Subnet:
     return next(s for s in inspector.program.subnets if s.id == command.subnet)
-
-
-def _lying_at(views: Sequence[Operand], tensors: Sequence[Tensor]) -> dict[int, Tensor]:
-    """The tensors whose bytes are all those of one of the views, by their number.
-
-    A command of the host in a subnet, such as a copy, has little to do with most of the subnet's border.
-    """
-    places = {(view.space, view.address, view.nbytes) for view in views if isinstance(view, View)}
-    return {
-        index: tensor
-        for index, tensor in enumerate(tensors)
-        if (tensor.view.space, tensor.view.address, tensor.view.nbytes) in places
-    }
 
 
 def _looks(record: OpRecord) -> Iterator[tuple[Role, int, MappedTensor]]:

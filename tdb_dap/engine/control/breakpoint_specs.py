@@ -176,9 +176,9 @@ def _listing_line(program: Program, match: re.Match[str]) -> BreakpointLocation:
     return BreakpointLocation(((ordinal, ordinal),), line, moved)
 
 
-@form("command id", r"(?P<engine>[BTDM])(?P<id>\d+)(?:(?:@core|C)(?P<core>\d+))?", "B23@core1", "command")
+@form("command id", r"(?P<engine>[BTDMH])(?P<id>\d+)(?:(?:@core|C)(?P<core>\d+))?", "B23@core1", "command")
 def _command_id(program: Program, match: re.Match[str]) -> BreakpointLocation:
-    engine = {"D": "dma", "M": "sdma"}.get(match["engine"], "tiu")
+    engine = {"D": "dma", "M": "sdma", "H": "host"}.get(match["engine"], "tiu")
     number, core = int(match["id"]), match["core"]
     return BreakpointLocation(
         spans_of_commands(

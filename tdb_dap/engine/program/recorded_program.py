@@ -293,7 +293,7 @@ class RecordedProgram(Program):
         return tuple((_view(piece, self.target.geometry), self._content(piece)) for piece in action.pieces)
 
     def may_keep(self, ordinal: int) -> bool:
-        """What changed without a command is recorded by whole blocks."""
+        """Blocks that changed without a command are recorded as a whole."""
         action = self.events.actions.get(ordinal)
         return action is not None and action.name == "host.change"
 

@@ -40,6 +40,8 @@ def explain_command(program: Program, ordinal: int) -> Iterator[str]:
         yield f"reads      {role}: {_what(operand)}{_writer(program, ordinal, operand)}"
     for role, result in zip(description.result_roles, description.results, strict=True):
         yield f"writes     {role}: {_what(result)}{_readers(program, ordinal, result)}"
+    if not command.has_descriptor:  # the host's own time and order
+        return
     yield from _waits(program, command)
     cost = program.target.cost(description)
     if cost is not None and cost.cycles:
