@@ -60,7 +60,7 @@ def bounds(program: Program) -> Iterator[Finding]:
         verb = "writes" if rows.is_write[row] else "reads"
         text = f"{title_of(command)} {verb} {_bytes(program, rows, row)}: {found[row]}"
         # What is read beyond a buffer and not used does no harm.
-        harmless = found[row].startswith(_BEYOND) and not rows.is_write[row]
+        harmless = found[row].startswith(BEYOND) and not rows.is_write[row]
         yield Finding(
             NAME,
             "An access leaves its bounds",
@@ -136,7 +136,8 @@ def _outside_of_banks(program: Program, rows: AccessRows) -> dict[int, str]:
     return found
 
 
-_BEYOND = "beyond the buffers of "
+BEYOND = "beyond the buffers of "
+"""In the text of a finding about the buffers that the compiler's record gives an op."""
 
 
 def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Iterator[tuple[int, str]]:
@@ -161,7 +162,7 @@ def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Ite
             for row in here[~_inside(rows, here, bound)].tolist():
                 if space is Space.GLOBAL and not rows.is_write[row] and _takes_padding(rows, row, views):
                     continue
-                yield row, f"{_BEYOND}{record.opcode} at {source.place_text(record.line)}"
+                yield row, f"{BEYOND}{record.opcode} at {source.place_text(record.line)}"
 
 
 def _buffers_of(record: OpRecord) -> dict[Space, Runs] | None:
