@@ -60,7 +60,7 @@ def bounds(program: Program) -> Iterator[Finding]:
         verb = "writes" if rows.is_write[row] else "reads"
         text = f"{title_of(command)} {verb} {_bytes(program, rows, row)}: {found[row]}"
         # What is read beyond a buffer and not used does no harm.
-        harmless = found[row].startswith(BEYOND) and not rows.is_write[row]
+        harmless = found[row].startswith(_BEYOND) and not rows.is_write[row]
         yield Finding(
             NAME,
             "An access leaves its bounds",
@@ -136,8 +136,7 @@ def _outside_of_banks(program: Program, rows: AccessRows) -> dict[int, str]:
     return found
 
 
-BEYOND = "beyond the buffers of "
-"""In the text of a finding about the buffers that the compiler's record gives an op."""
+_BEYOND = "beyond the buffers of "
 
 
 def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Iterator[tuple[int, str]]:
@@ -162,7 +161,7 @@ def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Ite
             for row in here[~_inside(rows, here, bound)].tolist():
                 if space is Space.GLOBAL and not rows.is_write[row] and _takes_padding(rows, row, views):
                     continue
-                yield row, f"{BEYOND}{record.opcode} at {source.place_text(record.line)}"
+                yield row, f"{_BEYOND}{record.opcode} at {source.place_text(record.line)}"
 
 
 def _buffers_of(record: OpRecord) -> dict[Space, Runs] | None:
@@ -207,3 +206,8 @@ def _inside(rows: AccessRows, chosen: Rows, bound: Runs) -> NDArray[np.bool_]:
         return np.zeros(chosen.size, np.bool_)
     after = np.searchsorted(bound[:, 0], rows.start[chosen], side="right") - 1
     return (after >= 0) & (rows.stop[chosen] <= bound[after, 1])
+
+
+def leaves_buffers(finding: Finding) -> bool:
+    """Whether a finding is about the buffers of an op, as the compiler has recorded them."""
+    return finding.filter == NAME and f": {_BEYOND}" in finding.text

@@ -20,8 +20,7 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.sanitizers import chosen, made
-from tdb_dap.engine.sanitizers.bounds import BEYOND
-from tdb_dap.engine.sanitizers.bounds import NAME as BOUNDS
+from tdb_dap.engine.sanitizers.bounds import leaves_buffers
 from tdb_dap.engine.sanitizers.hazards import NAME as HAZARD
 from tdb_dap.engine.sanitizers.survey import known_ahead, survey
 from tdb_dap.errors import TdbError
@@ -91,7 +90,7 @@ def _weighed(finding: Finding, races: Races, is_spoiled: bool) -> Finding:
 
 def _without_harm(finding: Finding) -> Finding:
     """A finding in a run whose ops compute what they should: a write beyond buffers has destroyed nothing."""
-    if finding.filter != BOUNDS or BEYOND not in finding.text:
+    if not leaves_buffers(finding):
         return finding
     return replace(finding, severity="warning", text=f"{finding.text}; no tensor is spoiled by it")
 
