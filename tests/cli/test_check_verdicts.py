@@ -156,10 +156,33 @@ def test_an_output_is_known_by_its_name_in_the_onnx_model(toy: Toy, tmp_path: Pa
     assert check(toy, "--reference", tmp_path / "ort.npz").stdout.startswith("pass: 1 tensor compared")
     write_npz(tmp_path / "ort.npz", {onnx: reference_of(toy)[name] + 1})
     assert check(toy, "--reference", tmp_path / "ort.npz").returncode == 1
-    write_npz(tmp_path / "ort.npz", {f"{onnx}x": reference_of(toy)[name]})
+    write_npz(tmp_path / "ort.npz", {f"{onnx}x": reference_of(toy)[name], "other": np.zeros(3)})
     done = check(toy, "--reference", tmp_path / "ort.npz")
     assert done.returncode == 2
     assert "is a tensor of this model" in done.stderr
+
+
+def test_the_only_array_of_a_file_is_the_only_output_if_it_is_as_large(toy: Toy, tmp_path: Path) -> None:
+    array = reference_of(toy)[output_of(toy)]
+    write_npz(tmp_path / "out.npz", {"arr_0": array})
+    done = check(toy, "--reference", tmp_path / "out.npz")
+    assert done.stdout.startswith("pass: 1 tensor compared")
+    assert f"array arr_0 of out.npz is compared with the only output, {output_of(toy)}" in done.stderr
+    write_npz(tmp_path / "out.npz", {"arr_0": array.reshape(-1)[:-1]})
+    assert check(toy, "--reference", tmp_path / "out.npz").returncode == 2
+
+
+def test_a_tensor_that_is_overwritten_before_it_is_read_fails_with_the_command(tmp_path: Path) -> None:
+    """A load of the toy goes where a result lies that is still to be read; a load beside it does no harm."""
+    toy = case("toy_bm1684x_f32")
+    for address, is_lost in ((134217728 + 4096, True), (134217728 + 0x30000, False)):
+        folder = tmp_path / str(address)
+        shutil.copytree(toy.path, folder)
+        (folder / "compilation.bmodel.xz").unlink()
+        change = f"D5.dst_start_addr_l32={address}"
+        assert tdb_dap("patch", toy.path, "-o", folder / "compilation.bmodel", "--set", change).returncode == 0
+        done = tdb_dap("check", folder, "--inputs", toy.inputs, "--reference", toy.reference)
+        assert ("has computed it; D5 (line " in done.stdout) == is_lost, done.stdout
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import lzma
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,6 +21,7 @@ from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.golden import judging, reference
 from tdb_dap.tools.golden.judging import Judged
 from tdb_dap.tools.golden.level import Level
+from tdb_dap.tools.triage.triaging import triage
 from tests.command_line import tdb_dap
 from tests.triage_case import Compiled
 
@@ -136,3 +138,30 @@ def test_parts_of_several_cores_are_one_tensor() -> None:
     assert shadows.holds(looked([1.5, 2.5, 3, 4], 0.5, "operand"), whole)
     assert not shadows.holds(looked([1.5, 2.6, 3, 4], 0.5, "operand"), whole), "overwritten since"
     assert not shadows.holds(looked([1.5, 2.5, 3, 4], 1, "operand"), whole)
+
+
+def without_scratch(toy: Compiled) -> None:
+    """Records that give no op its scratch space, as compilers leave them for some ops."""
+    packed = toy.context / "tensor_location.json.xz"
+    records = json.loads(lzma.decompress(packed.read_bytes()))
+    assert any(record["buffers"] for record in records)
+    packed.unlink()
+    for record in records:
+        record["buffers"] = []
+    (toy.context / "tensor_location.json").write_text(json.dumps(records), "utf-8")
+
+
+def test_scratch_space_that_no_record_gives_spoils_no_tensor(toy: Compiled) -> None:
+    without_scratch(toy)
+    assert "beyond the buffers of" in tdb_dap("sanitize", toy.context, "--quiet").stdout
+    found = triage(toy.context)
+    assert found.verdict == "quantisation", found.sentence
+    assert any(text.endswith("; no tensor is spoiled by it") for text in found.sanitizers)
+
+
+def test_with_a_spoiled_tensor_it_does(toy: Compiled) -> None:
+    without_scratch(toy)
+    toy.spoil_bmodel()
+    found = triage(toy.context)
+    assert (found.verdict, found.tensor) == ("bug", "conv8_Conv")
+    assert not any("no tensor is spoiled" in text for text in found.sanitizers)

@@ -138,8 +138,8 @@ def run(arguments: argparse.Namespace) -> int:
         from tdb_dap.cli.run.check_tdb import run_tdb
 
         return run_tdb(arguments)
-    from tdb_dap.tools.check import dump
     from tdb_dap.tools.check.findings import RULE
+    from tdb_dap.tools.check.results import write_tensors
     from tdb_dap.tools.check.shadows import lines as shadow_lines
     from tdb_dap.tools.check.text import headline, nothing_judged, shape_notes, story, table, weight_notes
     from tdb_dap.tools.profile.text import MOST_OPS
@@ -173,7 +173,7 @@ def run(arguments: argparse.Namespace) -> int:
     for path in arguments.report:
         _write(path, report, found, arguments.context)
     if arguments.dump:
-        count = dump.write(arguments.dump_file, walked.found)
+        count = write_tensors(arguments.dump_file, walked.found)
         print(f"{count:,} tensors written to {arguments.dump_file}", file=sys.stderr)
     if report.stopped:
         raise TdbError(f"{arguments.context}: {report.stopped}")
@@ -282,7 +282,7 @@ def _check(arguments: argparse.Namespace) -> tuple[Report, Walked, Program]:
     if other_inputs is None:
         if _may_accumulate(arguments, rows):
             rows = _without_accumulated(arguments, program, job, rows, bar)
-        rows = writers.with_outputs(rows)
+        rows = writers.with_overwriters(rows)
     is_blamed = arguments.mode == "cascade" and arguments.blame and other_inputs is None
     if is_blamed and any(row.verdict == "fail" for row in rows):
         if arguments.resume is None:  # what a journal holds may be asked for as a whole the next time

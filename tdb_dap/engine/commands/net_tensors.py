@@ -65,7 +65,7 @@ class Tensor:
         return self._lower_integer(numbers, where)
 
     def _way_out(self, shape: tuple[int, ...]) -> str:
-        """What to do with an array of the right size in another layout; empty where nothing is known."""
+        """Advice on an array of the right size in another layout; empty where nothing is known."""
         order = transposed_from(shape, self.shape)
         if order is not None:
             return f": the same axes in another order; give the array.transpose({', '.join(map(str, order))})"

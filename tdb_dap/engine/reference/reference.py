@@ -63,9 +63,18 @@ class Reference:
         for name in names:
             own = next((each for each in onnx_names(name) if each in self._sources), None)
             if own is not None and name not in self._sources:
-                self._own_names[name] = own
-                self._sources[name] = self._sources[own]
+                self.know_as(name, own)
         return len(self._own_names) > before
+
+    def know_as(self, name: str, own: str) -> None:
+        """Also find the array ``own`` of a file under a name of the compiled model."""
+        self._own_names[name] = own
+        self._sources[name] = self._sources[own]
+
+    def has_size(self, name: str, size: int) -> bool:
+        """Whether an array of a file has so many elements."""
+        shape = self.shape(name)
+        return shape is not None and prod(shape) == size
 
     def _numbers(self, name: str) -> Array:
         return self._sources[name][self._own_names.get(name, name)]

@@ -226,3 +226,8 @@ def _inside(rows: AccessRows, chosen: Rows, bound: Runs) -> NDArray[np.bool_]:
         return np.zeros(chosen.size, np.bool_)
     after = np.searchsorted(bound[:, 0], rows.start[chosen], side="right") - 1
     return (after >= 0) & (rows.stop[chosen] <= bound[after, 1])
+
+
+def leaves_buffers(finding: Finding) -> bool:
+    """Whether a finding is about the buffers of an op, as the compiler has recorded them."""
+    return finding.filter == NAME and f": {_BEYOND}" in finding.text

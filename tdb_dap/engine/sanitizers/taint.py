@@ -74,7 +74,7 @@ class Dependence:
 def dependent(
     target: Target, description: Description, memory: Memory, marks: Mapping[View, Array], seed: int
 ) -> Dependence:
-    """What results of a command depend on marked bytes of its operands.
+    """Dependence of a command's results on marked bytes of its operands.
 
     ``marks``: of the operands that have any. A command that cannot be executed with other numbers depends on them all.
     """

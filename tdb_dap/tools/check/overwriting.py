@@ -24,7 +24,7 @@ class Writers:
         self._program = program
 
     def of_operand(self, row: Row, after: int) -> str:
-        """Who writes over an operand after ordinal ``after`` and before its op reads it; empty if nobody is known."""
+        """Commands that write over an operand after ordinal ``after`` and before its op reads it; empty if none."""
         views = (
             value.view
             for record in self._program.source.records_at(row.line)
@@ -34,16 +34,30 @@ class Writers:
         return self._named(next(views, None), after, row.first)
 
     def of_input(self, row: Row) -> str:
-        """Who writes over an input of the net before an op reads it; empty if nobody does."""
+        """Commands that write over an input of the net before an op reads it; empty if none does."""
         return self._named(self._border(row.name), -1, row.first)
 
-    def with_outputs(self, rows: Sequence[Row]) -> list[Row]:
-        """The rows; outputs that were right when their op ended and are wrong at the end say who wrote over them."""
+    def with_overwriters(self, rows: Sequence[Row]) -> list[Row]:
+        """The rows; tensors that were right when their op ended and are not when they are read say who wrote over them.
+
+        That is where another op reads them, or for outputs of the net the end.
+        """
         made: dict[str, Row] = {}
+        found: list[Row] = []
         for row in rows:
+            maker = made.get(row.name)
+            found.append(self._output(row, maker) if row.role == "output" else self._operand(row, maker))
             if row.role == "result":
                 made[row.name] = row
-        return [self._output(row, made.get(row.name)) if row.role == "output" else row for row in rows]
+        return found
+
+    def _operand(self, row: Row, maker: Row | None) -> Row:
+        is_lost = row.role == "operand" and row.verdict == "fail" and maker is not None and maker.verdict == "pass"
+        who = self.of_operand(row, maker.last) if is_lost and maker is not None and maker.last < row.first else ""
+        if maker is None or not who:
+            return row
+        text = f"{row.name} is right when line {maker.line} has computed it; {who} overwrites it before {row.title}"
+        return row.model_copy(update={"blame": Blame(kind="overwritten", line=row.line, text=f"{text} reads it")})
 
     def _output(self, row: Row, maker: Row | None) -> Row:
         if row.verdict != "fail" or maker is None or maker.verdict != "pass":

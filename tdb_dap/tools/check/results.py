@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.tools.check.schema import Row
 
 if TYPE_CHECKING:
@@ -49,3 +51,15 @@ def merged(parts: Iterable[Walked]) -> Walked:
     ]
     kept.sort(key=lambda looked: (looked.row.last, looked.row.role != "operand"))
     return Walked(tuple(kept), next((part.stopped for part in parts if part.stopped), ""))
+
+
+def write_tensors(path: Path, found: Iterable[Looked]) -> int:
+    """Write each tensor as ``<name>@<line>.<role><index>.actual`` and ``.expected``, float32; returns how many."""
+    arrays: dict[str, Any] = {}
+    for looked in found:
+        row = looked.row
+        if looked.actual is not None and looked.expected is not None:
+            stem = f"{row.name}@{row.line}.{row.role}{row.index}"
+            arrays[f"{stem}.actual"], arrays[f"{stem}.expected"] = looked.actual, looked.expected
+    write_npz(path, arrays)
+    return len(arrays) // 2

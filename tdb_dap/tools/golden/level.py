@@ -15,6 +15,7 @@ from tdb_dap.engine.source.mlir_attributes import split_top
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.golden.formats import TensorType, signature
+from tdb_dap.tools.golden.integers import rounded_each
 from tdb_dap.tools.golden.library import Call, NoGolden, compute
 
 _ATTRIBUTE = 'module.weight_file = "'
@@ -153,12 +154,18 @@ class Level:
             for place, (name, array) in enumerate(zip(names(op), results, strict=False)):
                 kind = kinds[place] if place < len(kinds) else None
                 mode = str(call.get("round_mode", "HalfAwayFromZero"))
-                tensors[name] = kind.stored(array, mode) if is_rounded and kind is not None else array
+                tensors[name] = _as_stored(call, array, kind, mode) if is_rounded and kind is not None else array
         return tensors, missing
 
     def inputs(self) -> Iterator[str]:
         """Names of the net's inputs."""
         return (op.location for op in self.ops if op.name == "top.Input")
+
+
+def _as_stored(call: Call, array: Array, kind: TensorType, mode: str) -> Array:
+    """A result as its format holds it; of a quantised sum the operands are rounded, each after its factor."""
+    each = rounded_each(call)
+    return kind.clipped(each).reshape(array.shape) if each is not None else kind.stored(array, mode)
 
 
 def names(op: MlirOp) -> tuple[str, ...]:

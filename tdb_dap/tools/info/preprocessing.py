@@ -1,4 +1,4 @@
-"""What the compiler has noted of how the inputs of a net are prepared."""
+"""Preprocessing of a net's inputs, as the compiler has noted it."""
 
 from __future__ import annotations
 
