@@ -165,3 +165,11 @@ def test_with_a_spoiled_tensor_it_does(toy: Compiled) -> None:
     found = triage(toy.context)
     assert (found.verdict, found.tensor) == ("bug", "conv8_Conv")
     assert not any("no tensor is spoiled" in text for text in found.sanitizers)
+
+
+def test_a_table_whose_entries_are_one_on_is_a_wrong_lowering(toy: Compiled) -> None:
+    """Neighbouring entries of a smooth function differ by a step or two: the nearest number is asked of each."""
+    toy.change(toy.tpu_weights, "mul10_Mul_table", lambda table: np.roll(table, 1))
+    toy.interpret()
+    found = triage(toy.context)
+    assert (found.verdict, found.stage, found.tensor) == ("bug", "tpu", "mul10_Mul")

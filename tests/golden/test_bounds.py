@@ -193,3 +193,11 @@ def test_zeros_prove_nothing() -> None:
     found = verdict(SCORES, np.zeros((1, 4, 4)), left, right)
     assert (found.verdict, found.is_zero) == ("exact", True)
     assert verdict(SCORES, np.ones((1, 4, 4)), left, right).verdict == "bug"
+
+
+def test_floats_of_eight_bits_are_not_judged() -> None:
+    """Their scale is not in their type: a stored 448 may stand for 1."""
+    kind = "tensor<1x4x!quant.calibrated<f8E4M3FN<-1.0:1.0>>>"
+    text = f'%1 = "tpu.RequantFp"(%0) {{scale = 448.0 : f64}} : (tensor<1x4xf32>) -> {kind}'
+    found = verdict(text, np.ones((1, 4)), np.ones((1, 4)))
+    assert (found.verdict, "8-bit floats" in found.reason) == ("unknown", True)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.hardware.memory import Memory
     from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.source.mlir_file import MlirFile
 
 Test = Callable[[Array, DType], NDArray[np.bool_]]
 
@@ -183,6 +184,9 @@ class Birth(Observer):
         return bool(self._special.test(word, constant.dtype).any())
 
 
+_MERGED = "coeff_merged = true"
+
+
 class _Weights:
     """Weights of floats, as final.mlir names them, that hold special numbers; each is read when it is first taken."""
 
@@ -235,6 +239,7 @@ class _Weights:
     def _collected(self, program: Program) -> list[int]:
         mlir = program.source.mlir
         names = {n for op in (mlir.ops.values() if mlir else ()) if op.name == "top.Weight" for n in op.locations}
+        names -= _merged(mlir) if mlir is not None else set()
         found: dict[int, tuple[str, View]] = {}
         for record in program.source.records if names else ():
             for value in record.operands:
@@ -253,6 +258,21 @@ class _Weights:
             except BadAccess:
                 self._counts[index] = 0
         return self._counts[index]
+
+
+def _merged(mlir: MlirFile) -> set[str]:
+    """Names of weights that hold several of an op, such as its bias before its filter: no numbers of one format."""
+    found: set[str] = set()
+    for op in mlir.ops.values():
+        if _MERGED not in op.text:
+            continue
+        for value in op.operands:
+            producer = mlir.op_defining(value, op.line)
+            if producer is not None and producer.name == "tpu.Load" and producer.operands:
+                producer = mlir.op_defining(producer.operands[0], producer.line)
+            if producer is not None and producer.name == "top.Weight":
+                found.update(producer.locations)
+    return found
 
 
 def _floats(command: Command, reads: bool) -> list[View]:

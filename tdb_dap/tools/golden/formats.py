@@ -40,6 +40,11 @@ class TensorType:
     is_quantised: bool = False
 
     @property
+    def is_scaled_float(self) -> bool:
+        """Whether it is a float of 8 bits: stored numbers stand for others by a scale that is elsewhere."""
+        return self.storage.lower().startswith("f8")
+
+    @property
     def limits(self) -> tuple[float, float] | None:
         """Least and greatest stored number of an integer format; None for floats."""
         found = _INTEGER.match(self.storage)

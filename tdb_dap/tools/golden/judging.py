@@ -40,6 +40,9 @@ _CHANNEL_RATIO = 2.0
 _PEAK = 1.6
 """Steps of the format by which a single number may be off: one rounding and, where an op rounds twice, another."""
 
+_TABLE_PEAK = 0.76
+"""The same for a table, whose entries are the nearest numbers."""
+
 _LEAST_CHANNEL = 16
 """Numbers that a channel must have to be judged alone."""
 
@@ -183,7 +186,8 @@ def _overflowed(actual: Array, expected: Expected) -> Array:
 def _fault(error: Array, exact: Array, cost: Array, steps: Array, inner: Array, limit: float) -> str:
     """Why an error is more than roundings can make of it; empty if it is not."""
     within = limit / RATIO
-    beyond = np.abs(error) > _PEAK * within * np.maximum(steps, np.abs(cost)) + within * inner
+    peak = _TABLE_PEAK if limit == TABLE_RATIO else _PEAK * within
+    beyond = np.abs(error) > peak * np.maximum(steps, np.abs(cost)) + within * inner
     scale = limit * (1 + 1 / math.sqrt(max(1, error.size)))
     is_much = rms(error) > scale * math.hypot(rms(cost), rms(inner) * _TYPICAL)
     channel = _worst_channel(error, np.hypot(cost, inner * _TYPICAL))

@@ -95,6 +95,12 @@ def _judge(
         return None if is_a_gap else Judged(target, later, "unknown", str(reason))
     if kind is None or exact.size != np.size(tensors[target]):
         return None
+    if any(
+        one is not None and one.is_scaled_float
+        for part in _chain(after, target, call.name)
+        for one in _kinds(after, part)
+    ):
+        return Judged(target, later, "unknown", "8-bit floats, whose scale is not in their type")
     actual = wide(tensors[target]).reshape(exact.shape)
     try:
         rough = compute(_at_precision(call, before, op, after, target))[place]
@@ -125,6 +131,12 @@ def _judge(
         found = found if piece is None else replace(found, op=piece, name=names(piece)[0])
     beyond = within != exact
     return replace(found, saturated=float(beyond.mean()) if exact.size else 0.0)
+
+
+def _kinds(after: Level, op: MlirOp) -> tuple[TensorType | None, ...]:
+    """Types of an op's operands and results."""
+    operands, results = after.types(op)
+    return (*operands, *results)
 
 
 def _part(after: Level, op: MlirOp, place: tuple[int, ...]) -> MlirOp | None:
