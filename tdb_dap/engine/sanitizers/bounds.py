@@ -8,6 +8,7 @@ groups an op has all of local memory for itself).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,7 +62,7 @@ def bounds(program: Program) -> Iterator[Finding]:
         verb = "writes" if rows.is_write[row] else "reads"
         text = f"{title_of(command)} {verb} {_bytes(program, rows, row)}: {found[row]}"
         # What is read beyond a buffer and not used does no harm.
-        harmless = found[row].endswith(_OWN_PAGE) or (
+        harmless = found[row].endswith((_OWN_PAGE, _FREE)) or (
             not rows.is_write[row] and found[row].startswith((_BEYOND, _ADJOINING))
         )
         yield Finding(
@@ -157,6 +158,10 @@ _OWN_PAGE = ", in the page of one of them"
 """Padding that no other tensor shares: compilers clear or fill it in blocks."""
 
 
+_FREE = ", where no tensor lies that is still read"
+"""Scratch space that the compiler's record leaves out: whatever lies there, nobody misses it."""
+
+
 def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Iterator[tuple[int, str]]:
     """Of the ``chosen`` rows those that leave what their op was given."""
     source = program.source
@@ -165,6 +170,7 @@ def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Ite
     for ordinal, part in zip(ordinals.tolist(), np.split(chosen, starts[1:]), strict=True):
         for record in source.records_of(ordinal):
             groups.setdefault(record.index, []).append(part)
+    kept = _Kept(program)
     for index, parts in groups.items():
         record = source.records[index]
         buffers = _buffers_of(record)
@@ -181,7 +187,56 @@ def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Ite
                 if is_padding and not rows.is_write[row]:
                     continue
                 text = f"{_BEYOND}{record.opcode} at {source.place_text(record.line)}"
-                yield row, text + (_OWN_PAGE if is_padding else "")
+                is_free = space is Space.LOCAL and not kept.is_hit(rows, row, record)
+                yield row, text + (_OWN_PAGE if is_padding else _FREE if is_free and rows.is_write[row] else "")
+
+
+class _Kept:
+    """Tensors in local memory, each from the op that computes it to the last one that reads it."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    @cached_property
+    def _spans(self) -> list[tuple[int, int, int, int, tuple[int, int, int, int]]]:
+        """Core, line, first and last ordinal, and bytes and lanes: start, stop, first lane, lane after the last."""
+        records = [record for record in self._program.source.records if record.ordinals]
+        read: dict[tuple[int, str], int] = {}
+        for record in records:
+            for value in record.operands:
+                key = (record.core, value.name)
+                read[key] = max(read.get(key, -1), record.last)
+        return [
+            (record.core, record.line, record.first, read[record.core, value.name], piece)
+            for record in records
+            for value in record.results
+            if (record.core, value.name) in read and value.view is not None and value.view.space is Space.LOCAL
+            for piece in _pieces(value.view)
+        ]
+
+    def is_hit(self, rows: AccessRows, row: int, own: OpRecord) -> bool:
+        """Whether an access of an op shares a byte with a tensor of another one that is still to be read."""
+        ordinal = int(rows.ordinal[row])
+        start, stop, lane, lane_stop = (
+            int(column[row]) for column in (rows.start, rows.stop, rows.lane, rows.lane_stop)
+        )
+        return any(
+            core == own.core
+            and line != own.line
+            and first <= ordinal < last
+            and piece[0] < stop
+            and start < piece[1]
+            and piece[2] < lane_stop
+            and lane < piece[3]
+            for core, line, first, last, piece in self._spans
+        )
+
+
+def _pieces(view: View) -> list[tuple[int, int, int, int]]:
+    try:
+        return [(start, stop, lane, lane_stop) for start, stop, lane, lane_stop in rectangles(view)]
+    except BadAccess:
+        return []
 
 
 def _buffers_of(record: OpRecord) -> dict[Space, Runs] | None:
