@@ -50,7 +50,7 @@ from tdb_dap.targets.semantics.rules import Rules
 from tdb_dap.targets.validation.self_check import check as self_check
 from tdb_dap.tools.opening import open_debugger, open_program
 
-VERSION = "2.20"
+VERSION = "2.21"
 """Version of this interface, not of the package."""
 
 __all__ = [

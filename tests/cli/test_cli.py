@@ -94,7 +94,7 @@ def test_run_without_inputs_says_that_it_uses_zeros(toy: Toy) -> None:
     ("words", "message"),
     [
         (["info", "nowhere"], "nowhere: no such file or directory"),
-        (["dis", "{toy}/final.mlir"], "final.mlir"),
+        (["dis", "{toy}/input.npz"], "input.npz: not a bmodel"),
         (["run", "{toy}", "--inputs", "absent.npz"], "absent.npz"),
         (["run", "{toy}", "--backend", "quantum"], "quantum"),
         (["run", "{toy}", "--outputs", "/nonexistent/out.npz", "--inputs", "{toy}/input.npz"], "/nonexistent/out.npz"),
