@@ -32,15 +32,15 @@ def main(folder: Path) -> int:
 
 
 def _inputs(program: CompiledProgram, path: Path) -> dict[str, Array]:
-    """The stored words of each input, from all of them one after another."""
+    """The stored words of each input in its compiled shape, from all of them one after another."""
     data = path.read_bytes() if path.exists() else b""
     sizes = [tensor.view.nbytes for tensor in program.inputs]
     if len(data) != sum(sizes):
         raise BadInput(f"{len(data):,} bytes of inputs were given, the net {program.net.name} takes {sum(sizes):,}")
     starts = np.cumsum([0, *sizes])
     return {
-        tensor.name: np.frombuffer(data, tensor.dtype.bits_dtype, size // tensor.dtype.bits_dtype.itemsize, int(start))
-        for tensor, size, start in zip(program.inputs, sizes, starts, strict=False)
+        tensor.name: np.frombuffer(data, tensor.dtype.bits_dtype, tensor.view.size, int(start)).reshape(tensor.shape)
+        for tensor, start in zip(program.inputs, starts, strict=False)
     }
 
 
