@@ -123,7 +123,7 @@ describe("a recording of two nets", () => {
     await row("being debugged").locator(".monaco-tl-twistie").click();
     await row("Launches").waitFor();
     await row("launch 7").click();
-    await workbench.statusBar("216/337").waitFor();
+    await workbench.statusBar("221/344").waitFor();
     await workbench.shot("recording-tree");
     await workbench.key("Control+Shift+D");
     await inLaunch("launch 7 of dec (2×12)");
@@ -137,7 +137,7 @@ describe("a recording of two nets", () => {
     await workbench.shot("recording-search");
     await input.fill("launch 2");
     await workbench.key("Enter");
-    await workbench.statusBar("69/337").waitFor();
+    await workbench.statusBar("72/344").waitFor();
     await workbench.key("Control+Shift+D");
     await inLaunch("launch 2 of enc (4×16)");
     await workbench.key("Shift+F5");
