@@ -1,11 +1,15 @@
-"""Starting modules of this package in processes of their own."""
+"""Starting modules of this package in processes of their own, and running programs that are not of this package."""
 
 from __future__ import annotations
 
 import os
 import runpy
+import signal
+import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
 _RUN = (
     "import sys; sys.path[:] = [place for place in sys.path if place]; "
@@ -50,6 +54,39 @@ def outside_environment() -> dict[str, str]:
             if (before := environment.pop(f"{name}_ORIG", None)) is not None:
                 environment[name] = before
     return environment
+
+
+def run_logged(words: Sequence[str], folder: Path, log: Path, patience: float) -> int | None:
+    """Run a program in a folder; its exit code, or None if it was ended after ``patience`` seconds.
+
+    ``log`` gets all that it prints. What it has started ends with it. OSError if it cannot be started.
+    """
+    with log.open("wb") as output:
+        child = subprocess.Popen(
+            words,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=outside_environment(),
+            start_new_session=True,
+        )
+        try:
+            return child.wait(patience)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            if child.poll() is None:
+                end_with_children(child)
+
+
+def end_with_children(child: subprocess.Popen[bytes]) -> None:
+    """End a process that leads a session of its own, and all that it has started."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+    child.kill()
+    child.wait()
 
 
 def run_requested_module(arguments: Sequence[str]) -> bool:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +12,7 @@ import numpy as np
 
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.system.child_processes import outside_environment
+from tdb_dap.system.child_processes import run_logged
 from tdb_dap.system.remarks import heard_by
 from tdb_dap.tools.golden.compilation import Files, find
 from tdb_dap.tools.golden.level import names
@@ -77,11 +74,11 @@ class Search:
         folder = self.folder / str(self.count)
         try:
             write(case, folder, self.files)
-            if self.is_compiled:
-                _compile(folder)
+            if self.is_compiled and not _compile(folder):
+                return None
             if case.tpu is not None and self.whole.stage == TPU and not outputs_of(folder).is_file():
                 interpret(folder)
-        except (TdbError, OSError, subprocess.TimeoutExpired):
+        except (TdbError, OSError):
             return None
         return self._judged(case, folder)
 
@@ -147,20 +144,6 @@ def _worst(folder: Path, tensor: str, axis: int) -> float:
     return float((np.unravel_index(int(off.argmax()), right.shape)[axis] + 0.5) / right.shape[axis])
 
 
-def _compile(folder: Path) -> None:
-    """Run the folder's script; what it starts ends with it."""
-    with (folder / "compile.log").open("wb") as log:
-        script = subprocess.Popen(
-            ["sh", str(folder.resolve() / "reproduce.sh")],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=outside_environment(),
-            start_new_session=True,
-        )
-        try:
-            script.wait(_PATIENCE)
-        finally:
-            if script.poll() is None:
-                os.killpg(script.pid, signal.SIGKILL)
-                script.wait()
+def _compile(folder: Path) -> bool:
+    """Run the folder's script; False if it did not end in time."""
+    return run_logged(["sh", "reproduce.sh"], folder, folder / "compile.log", _PATIENCE) is not None

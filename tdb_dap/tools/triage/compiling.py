@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
-import signal
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from itertools import pairwise
@@ -15,7 +12,7 @@ from pathlib import Path
 
 from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.errors import BadInput
-from tdb_dap.system.child_processes import outside_environment
+from tdb_dap.system.child_processes import run_logged
 from tdb_dap.system.remarks import heard_by
 from tdb_dap.tools.golden.compilation import Files, find
 from tdb_dap.tools.golden.level import Level
@@ -98,26 +95,9 @@ def _model(files: Files) -> str:
 
 def _run(words: list[str], folder: Path) -> None:
     log = folder / "compile.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            words,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            env=outside_environment(),
-            start_new_session=True,
-        )
-        try:
-            code: int | None = process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            code = None
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+    code = run_logged(words, folder, log, _PATIENCE)
+    if code is None:
+        raise BadInput(f"{COMPILER} did not end within {_PATIENCE:,} s with the table")
     if code:
         lines = [line for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
         raise BadInput(f"{COMPILER} failed with the table: {' | '.join(lines[-_LINES:])[:400]}")
-    if code is None:
-        raise BadInput(f"{COMPILER} did not end within {_PATIENCE:,} s with the table")

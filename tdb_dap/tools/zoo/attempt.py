@@ -21,7 +21,7 @@ import numpy as np
 
 from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.errors import BadInput
-from tdb_dap.system.child_processes import command, outside_environment
+from tdb_dap.system.child_processes import command, end_with_children, outside_environment
 from tdb_dap.tools.hashes.log import Log, Tensor
 from tdb_dap.tools.hashes.log import read as read_log
 from tdb_dap.tools.zoo.cases import Ask, Case, described, digest_of
@@ -170,7 +170,7 @@ class Attempt:
             elif 0 < self._case.megabytes < peak:
                 ended = "memory"
             if ended is not None or self._stop():
-                _end(child)
+                end_with_children(child)
                 if ended is None:
                     raise KeyboardInterrupt
                 break
@@ -298,12 +298,3 @@ def _resident(leader: int) -> float:
             if int((place / "stat").read_text().rpartition(")")[2].split()[3]) == leader:
                 pages += int((place / "statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """End a process and all that it has started."""
-    if hasattr(os, "killpg"):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, signal.SIGKILL)
-    child.kill()
-    child.wait()
