@@ -77,9 +77,9 @@ def _mirrored(array: Array) -> Array:
 
 
 def _without_a_row(array: Array) -> Array:
-    found = array.copy()
-    found[..., -1, :] = 0
-    return found
+    changed = array.copy()
+    changed[..., -1, :] = 0
+    return changed
 
 
 def _cut_off(array: Array) -> Array:
@@ -88,9 +88,9 @@ def _cut_off(array: Array) -> Array:
 
 
 def _one_channel_negative(array: Array) -> Array:
-    found = array.copy()
-    found[:, 1] = -found[:, 1]
-    return found
+    changed = array.copy()
+    changed[:, 1] = -changed[:, 1]
+    return changed
 
 
 def _factor(made: Made) -> None:

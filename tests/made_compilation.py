@@ -145,8 +145,8 @@ class Made:
         """Write the tensors that the text of a stage means."""
         level = Level(key, self.texts[key])
         with np.errstate(all="ignore"):
-            found, missing = level.run({"x": self.x}, is_rounded=True)
-            arrays = {name: np.asarray(array, np.float32) for name, array in found.items()}
+            computed, missing = level.run({"x": self.x}, is_rounded=True)
+            arrays = {name: np.asarray(array, np.float32) for name, array in computed.items()}
         assert not missing, missing
         if key == "origin_mlir":
             del arrays["x"]

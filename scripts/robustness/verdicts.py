@@ -56,18 +56,22 @@ def made(seeds: int) -> tuple[list[str], int]:
                 if (kind, mode) == ("attention", "INT8"):
                     continue
                 sound[mode] += 1
-                found = _made(mode, seed, kind == "attention")
-                acquitted[mode] += found.verdict not in _ACCUSING
-                if found.verdict in _ACCUSING:
-                    print(f"{net.__name__} {mode}, seed {seed}: {found.sentence}")
+                triaged = _made(mode, seed, kind == "attention")
+                acquitted[mode] += triaged.verdict not in _ACCUSING
+                if triaged.verdict in _ACCUSING:
+                    print(f"{net.__name__} {mode}, seed {seed}: {triaged.sentence}")
         for fault in FAULTS:
             for mode in fault.modes:
-                found = _made(mode, seed, fault.is_attention, fault)
-                right = (found.verdict, found.stage, found.tensor.split("__")[0]) == ("bug", fault.stage, fault.tensor)
+                triaged = _made(mode, seed, fault.is_attention, fault)
+                right = (triaged.verdict, triaged.stage, triaged.tensor.split("__")[0]) == (
+                    "bug",
+                    fault.stage,
+                    fault.tensor,
+                )
                 total[fault.kind] += 1
                 named[fault.kind] += right
                 if not right:
-                    print(f"{fault.kind} in {fault.tensor} at {fault.stage}, {mode}, seed {seed}: {found.sentence}")
+                    print(f"{fault.kind} in {fault.tensor} at {fault.stage}, {mode}, seed {seed}: {triaged.sentence}")
     lines = ["| sound, by format | acquitted |", "|---|---|"]
     lines += [f"| {mode} | {acquitted[mode]} of {sound[mode]} |" for mode in MODES]
     lines += ["", "| fault | named by stage, op and kind |", "|---|---|"]

@@ -240,16 +240,16 @@ def _compared(
     program: Program,
 ) -> Reference:
     """Expected data by the names of the program's tensors; BadInput if it has none of them, or is damaged."""
-    found = Reference(paths, expected, tolerance)
-    _know_the_only_output(found, program)
-    if found.know_onnx_names(tensor.name for tensor in program.outputs):
-        found.know_onnx_names(_names(program))
+    compared = Reference(paths, expected, tolerance)
+    _know_the_only_output(compared, program)
+    if compared.know_onnx_names(tensor.name for tensor in program.outputs):
+        compared.know_onnx_names(_names(program))
     try:
-        found.check_names(_names(program))
+        compared.check_names(_names(program))
     except BadInput:
-        found.verify()
+        compared.verify()
         raise
-    return found
+    return compared
 
 
 def _know_the_only_output(found: Reference, program: Program) -> None:
@@ -268,19 +268,19 @@ def _picked_up(
 ) -> Reference | None:
     """Expected data that nobody named; None, with a remark, if it does not belong to the program."""
     try:
-        found = _compared([path], [open_expected(path, program.outputs, defers)], tolerance, program)
+        compared = _compared([path], [open_expected(path, program.outputs, defers)], tolerance, program)
     except BadInput as error:
         remark(f"not used as the reference: {error}")
         return None
     for tensor in (*program.inputs, *program.outputs):
-        own = found.shape(tensor.name)
+        own = compared.shape(tensor.name)
         if own is not None and not is_same_order(own, tensor.shape):
             remark(
                 f"not used as the reference: {path}: {tensor.name} has shape {list(own)}, that of the model has "
                 f"{list(tensor.shape)}"
             )
             return None
-    return found
+    return compared
 
 
 def remark_sources(program: Program) -> None:

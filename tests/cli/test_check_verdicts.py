@@ -45,7 +45,7 @@ def two_outputs(tmp_path: Path) -> Path:
 
 
 def moved_store(folder: Path, address: int) -> CompletedProcess[str]:
-    """The check of the model with its last store moved, against the model as it is."""
+    """The check of the model with its last store moved, against the unchanged model."""
     change = f"D22.dst_start_addr_l32={address}"
     assert tdb_dap("patch", SOFTMAX, "-o", folder / "compilation.bmodel", "--set", change).returncode == 0
     inputs = folder / "inputs.npz"
@@ -255,10 +255,10 @@ def weight_file(folder: Path) -> dict[str, np.ndarray]:
     held = program.bmodel.bytes_of(program.stage.weights, "weights").tobytes()
     arrays: dict[str, np.ndarray] = {}
     for op in mlir.ops.values():
-        found = re.search(r"-> tensor<((?:\d+x)+)f32, (\d+) : i64>", op.text)
-        if op.name == "top.Weight" and found:
-            count = int(np.prod([int(part) for part in found[1].split("x") if part]))
-            arrays[op.location] = np.frombuffer(held, np.float32, count, int(found[2]) - program.stage.weights_address)
+        match = re.search(r"-> tensor<((?:\d+x)+)f32, (\d+) : i64>", op.text)
+        if op.name == "top.Weight" and match:
+            count = int(np.prod([int(part) for part in match[1].split("x") if part]))
+            arrays[op.location] = np.frombuffer(held, np.float32, count, int(match[2]) - program.stage.weights_address)
     return arrays
 
 

@@ -88,10 +88,10 @@ def test_roundings_that_the_reference_makes_add_up_as_well(toy: Compiled, monkey
     monkeypatch.setattr("tdb_dap.tools.check.shadows.executed", sound)
     done = tdb_dap(*check)
     assert (done.returncode, done.stdout.split(",")[0]) == (0, "pass: 20 tensors compared"), done.stdout
-    assert tdb_dap(*check, "--tolerance", "euclidean=0.99").returncode == 1, "limits of one's own are kept"
+    assert tdb_dap(*check, "--tolerance", "euclidean=0.99").returncode == 1, "limits that the user gives are kept"
     other = toy.folder / "other.npz"
     write_npz(other, read_npz(toy.tpu_outputs))
-    assert tdb_dap(*check[:-1], other).returncode == 1, "a reference of unknown origin is compared as it is"
+    assert tdb_dap(*check[:-1], other).returncode == 1, "a reference of unknown origin is compared without a change"
     toy.spoil_bmodel()
     done = tdb_dap(*check)
     assert (done.returncode, done.stdout.split(" (")[0]) == (1, "fail: first to differ is conv8_Conv")
@@ -153,22 +153,22 @@ def without_scratch(toy: Compiled) -> None:
 def test_scratch_space_that_no_record_gives_spoils_no_tensor(toy: Compiled) -> None:
     without_scratch(toy)
     assert "beyond the buffers of" in tdb_dap("sanitize", toy.context, "--quiet").stdout
-    found = triage(toy.context)
-    assert found.verdict == "quantisation", found.sentence
-    assert any(text.endswith("; no tensor is spoiled by it") for text in found.sanitizers)
+    triaged = triage(toy.context)
+    assert triaged.verdict == "quantisation", triaged.sentence
+    assert any(text.endswith("; no tensor is spoiled by it") for text in triaged.sanitizers)
 
 
 def test_with_a_spoiled_tensor_it_does(toy: Compiled) -> None:
     without_scratch(toy)
     toy.spoil_bmodel()
-    found = triage(toy.context)
-    assert (found.verdict, found.tensor) == ("bug", "conv8_Conv")
-    assert not any("no tensor is spoiled" in text for text in found.sanitizers)
+    triaged = triage(toy.context)
+    assert (triaged.verdict, triaged.tensor) == ("bug", "conv8_Conv")
+    assert not any("no tensor is spoiled" in text for text in triaged.sanitizers)
 
 
 def test_a_table_whose_entries_are_one_on_is_a_wrong_lowering(toy: Compiled) -> None:
     """Neighbouring entries of a smooth function differ by a step or two: the nearest number is asked of each."""
     toy.change(toy.tpu_weights, "mul10_Mul_table", lambda table: np.roll(table, 1))
     toy.interpret()
-    found = triage(toy.context)
-    assert (found.verdict, found.stage, found.tensor) == ("bug", "tpu", "mul10_Mul")
+    triaged = triage(toy.context)
+    assert (triaged.verdict, triaged.stage, triaged.tensor) == ("bug", "tpu", "mul10_Mul")

@@ -67,8 +67,8 @@ def test_any_text_is_a_type_or_refused(text: str) -> None:
     st.integers(-128, 255),
 )
 def test_scale_and_zero_point_survive(storage: str, expressed: str, scale: float, zero_point: int) -> None:
-    found = element_type(f"tensor<1x2x!quant.uniform<{storage}:{expressed}, {scale!r}:{zero_point}>, 7 : i64>")
-    assert (found.scale, found.zero_point, found.expressed) == (scale, zero_point, expressed)
+    kind = element_type(f"tensor<1x2x!quant.uniform<{storage}:{expressed}, {scale!r}:{zero_point}>, 7 : i64>")
+    assert (kind.scale, kind.zero_point, kind.expressed) == (scale, zero_point, expressed)
 
 
 def mapped(type_text: str, geometry: Geometry = BM1684X.geometry) -> MappedTensor:

@@ -75,13 +75,13 @@ def test_time_travel_restores_what_lies_on_both_sides() -> None:
 
 def test_a_read_past_the_weights_is_a_warning_and_a_write_there_an_error() -> None:
     program = open_program(SCATTER)
-    found = [finding for finding in bounds(program) if "past the end of the weights" in finding.text]
-    assert {finding.severity for finding in found} == {"warning"}
-    assert [program.commands[finding.focus].name for finding in found] == ["dma.tensor"] * 3
+    findings = [finding for finding in bounds(program) if "past the end of the weights" in finding.text]
+    assert {finding.severity for finding in findings} == {"warning"}
+    assert [program.commands[finding.focus].name for finding in findings] == ["dma.tensor"] * 3
     assert not misplaced(program)
     rows = program.access_rows
-    rows.is_write[rows.ordinal == found[0].focus] = True
-    assert "error" in {f.severity for f in bounds(program) if f.focus == found[0].focus}
+    rows.is_write[rows.ordinal == findings[0].focus] = True
+    assert "error" in {f.severity for f in bounds(program) if f.focus == findings[0].focus}
 
 
 def test_a_read_past_the_activations_is_refused_and_an_error() -> None:

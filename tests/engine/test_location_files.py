@@ -27,8 +27,8 @@ def apart(tmp_path: Path) -> Path:
 
 
 def test_locations_around_the_context_are_its_own(apart: Path) -> None:
-    found = Context.find(apart)
-    assert found.locations == apart.parent / "toy.bmodel.json"
+    context = Context.find(apart)
+    assert context.locations == apart.parent / "toy.bmodel.json"
     done = tdb_dap("check", apart, "--inputs", apart / "input.npz", "--reference", apart / "ref.npz", "--quiet")
     assert done.stdout.startswith("pass: 20 tensors compared"), "ops are known"
     assert "toy.bmodel.json" in tdb_dap("info", apart).stdout

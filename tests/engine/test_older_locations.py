@@ -43,8 +43,8 @@ def test_the_text_says_what_newer_records_say(name: str) -> None:
     for record in records:
         record.is_local = None
     complete(MlirFile.read(path / "final.mlir"), records)
-    found = [(record.is_local, record.list_of("buffers") if record.is_local else []) for record in records]
-    assert found == [(is_local, buffers if is_local else []) for is_local, buffers in wanted]
+    said = [(record.is_local, record.list_of("buffers") if record.is_local else []) for record in records]
+    assert said == [(is_local, buffers if is_local else []) for is_local, buffers in wanted]
 
 
 @pytest.mark.parametrize("name", GROUPED)
@@ -76,7 +76,7 @@ def test_padding_of_a_bare_model_is_no_tensor(name: str, tmp_path: Path) -> None
 
 def test_an_output_that_nobody_wrote_is_found_in_a_bare_model(tmp_path: Path) -> None:
     """The near miss: a load from which an output is computed takes bytes of
-    the activations that nobody has written yet."""
+    the activations that are not written yet."""
     path = bare("toy_bm1684x_f32", tmp_path)
     program = open_program(path)
     start = program.inputs[0].view.address

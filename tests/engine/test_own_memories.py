@@ -88,10 +88,10 @@ def test_time_goes_back_over_a_copy() -> None:
 @pytest.mark.parametrize("model", MODELS, ids=lambda path: path.name)
 def test_a_check_passes_and_looks_at_every_output(model: Path) -> None:
     """Also where a copy fills the place in which the subnet computes an output later."""
-    found = walked(open_debugger(model, model / "input.npz", model / "ref.npz"))
-    assert failing(found) == []
+    rows = walked(open_debugger(model, model / "input.npz", model / "ref.npz"))
+    assert failing(rows) == []
     with np.load(model / "runtime.npz") as truth:
-        assert {one.name for one in found if one.verdict == "pass"} >= set(truth.files)
+        assert {one.name for one in rows if one.verdict == "pass"} >= set(truth.files)
 
 
 @pytest.mark.parametrize("model", [m for m in MODELS if "twice" in m.name or "first" in m.name], ids=lambda p: p.name)
@@ -99,8 +99,8 @@ def test_a_wrong_host_result_is_named(model: Path, tmp_path: Path) -> None:
     with np.load(model / "ref.npz") as reference:
         arrays = dict(reference)
     np.savez(tmp_path / "wrong.npz", **{**arrays, "s_ScatterND": 1 - 2 * arrays["s_ScatterND"]})
-    found = walked(open_debugger(model, model / "input.npz", tmp_path / "wrong.npz"))
-    assert set(failing(found)) == {"s_ScatterND"}
+    rows = walked(open_debugger(model, model / "input.npz", tmp_path / "wrong.npz"))
+    assert set(failing(rows)) == {"s_ScatterND"}
 
 
 def test_names_of_inputs_and_outputs_mean_their_own_memory() -> None:

@@ -36,14 +36,14 @@ def multiplied(precision: int, constant: float) -> Dependence:
 
 @pytest.mark.parametrize("precision", [1, 2])
 def test_a_product_with_zero_depends_on_no_number_and_clears_no_nan(precision: int) -> None:
-    found = multiplied(precision, 0.0)
-    assert not any(marked.any() for marked in found.results.values())
-    assert found.clears
+    depends = multiplied(precision, 0.0)
+    assert not any(marked.any() for marked in depends.results.values())
+    assert depends.clears
 
 
 @pytest.mark.parametrize("precision", [1, 2])
 @pytest.mark.parametrize("constant", [1.0, -0.5])
 def test_a_product_with_another_number_depends_on_it(precision: int, constant: float) -> None:
-    found = multiplied(precision, constant)
-    assert all(marked.all() for marked in found.results.values())
-    assert not found.clears
+    depends = multiplied(precision, constant)
+    assert all(marked.all() for marked in depends.results.values())
+    assert not depends.clears

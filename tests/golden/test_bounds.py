@@ -69,8 +69,8 @@ def test_no_order_and_rounding_of_a_matrix_product_in_f32_breaks_its_bound(
     (exact,) = compute(call)
     order = random.permutation(terms)
     products = (left[:, :, None, :] * right.T.astype(np.float64)[None, None])[..., order]
-    found = summed(products, np.float32, is_truncated)
-    assert (np.abs(found - exact) <= inner_bound(call, 0, exact, result_type(call))).all()
+    result = summed(products, np.float32, is_truncated)
+    assert (np.abs(result - exact) <= inner_bound(call, 0, exact, result_type(call))).all()
 
 
 @given(seed=st.integers(0, 2**32 - 1), storage=st.sampled_from(["f16", "bf16"]))
@@ -107,7 +107,7 @@ def test_a_constant_may_be_held_in_the_op_s_format(name: str, storage: str) -> N
 
 
 def test_a_softmax_of_many_small_terms_in_f16_loses_them() -> None:
-    """Terms below half a step of the sum leave it as it is: the greatest share comes out too large."""
+    """Terms below half a step of the sum leave it unchanged: the greatest share comes out too large."""
     x = np.full((1, 6625), -8.0)
     x[0, 0], x[0, 1] = 2.0, 1.0
     kind = TensorType(None, "f16")
@@ -160,8 +160,8 @@ def test_numbers_beyond_the_range_are_an_overflow(chip: float) -> None:
     """Infinite, or the greatest number on a chip that saturates."""
     left, right, exact = scores()
     result = np.where(exact > 65504, chip, TensorType(None, "f16").stored(np.minimum(exact, 65504)))
-    found = verdict(SCORES, result, left, right)
-    assert (found.verdict, found.overflowed, found.largest) == ("overflow", 2 / 16, 144000.0)
+    judged = verdict(SCORES, result, left, right)
+    assert (judged.verdict, judged.overflowed, judged.largest) == ("overflow", 2 / 16, 144000.0)
 
 
 def test_infinite_numbers_within_the_range_are_a_bug() -> None:
@@ -180,9 +180,9 @@ def test_what_follows_from_infinite_operands_is_not_judged() -> None:
     result = np.where(np.isfinite(exact), exact, np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = verdict(SCORES, np.where(result > 65504, np.inf, result), tainted, right)
+        judged = verdict(SCORES, np.where(result > 65504, np.inf, result), tainted, right)
         nothing = verdict(SCORES, np.full((1, 4, 4), np.nan), np.full((1, 4, 8), np.nan), right)
-    assert found.verdict == "overflow"
+    assert judged.verdict == "overflow"
     assert nothing.verdict == "unknown"
     wrong = replace(call_of(SCORES, tainted, right))
     assert next(judge_call(op_of(SCORES), wrong, {0: np.where(np.isfinite(exact), -exact, exact)})).verdict == "bug"
@@ -190,8 +190,8 @@ def test_what_follows_from_infinite_operands_is_not_judged() -> None:
 
 def test_zeros_prove_nothing() -> None:
     left, right = np.zeros((1, 4, 8)), np.ones((8, 4))
-    found = verdict(SCORES, np.zeros((1, 4, 4)), left, right)
-    assert (found.verdict, found.is_zero) == ("exact", True)
+    judged = verdict(SCORES, np.zeros((1, 4, 4)), left, right)
+    assert (judged.verdict, judged.is_zero) == ("exact", True)
     assert verdict(SCORES, np.ones((1, 4, 4)), left, right).verdict == "bug"
 
 
@@ -199,5 +199,5 @@ def test_floats_of_eight_bits_are_not_judged() -> None:
     """Their scale is not in their type: a stored 448 may stand for 1."""
     kind = "tensor<1x4x!quant.calibrated<f8E4M3FN<-1.0:1.0>>>"
     text = f'%1 = "tpu.RequantFp"(%0) {{scale = 448.0 : f64}} : (tensor<1x4xf32>) -> {kind}'
-    found = verdict(text, np.ones((1, 4)), np.ones((1, 4)))
-    assert (found.verdict, "8-bit floats" in found.reason) == ("unknown", True)
+    judged = verdict(text, np.ones((1, 4)), np.ones((1, 4)))
+    assert (judged.verdict, "8-bit floats" in judged.reason) == ("unknown", True)

@@ -33,8 +33,8 @@ def unlisted(tmp_path: Path) -> Compiled:
 
 
 def names(toy: Compiled, given: Path) -> dict[str, str]:
-    found = find(given)
-    return {key: path.name for key in STAGES if (path := found.get(key)) is not None}
+    files = find(given)
+    return {key: path.name for key in STAGES if (path := files.get(key)) is not None}
 
 
 def test_every_stage_is_identified_without_a_list(unlisted: Compiled) -> None:
@@ -50,24 +50,24 @@ def test_every_stage_is_identified_without_a_list(unlisted: Compiled) -> None:
     }
     for given in (unlisted.folder, unlisted.context, unlisted.context / "final.mlir"):
         assert names(unlisted, given) == wanted
-    found = triage(unlisted.folder)
-    assert found.verdict == "quantisation"
-    assert all(stage.judged for stage in found.stages)
+    triaged = triage(unlisted.folder)
+    assert triaged.verdict == "quantisation"
+    assert all(stage.judged for stage in triaged.stages)
 
 
 def test_a_fault_is_found_without_a_list(unlisted: Compiled) -> None:
     unlisted.spoil_bmodel()
-    found = triage(unlisted.folder)
-    assert (found.verdict, found.stage, found.tensor) == ("bug", "bmodel", "conv8_Conv")
+    triaged = triage(unlisted.folder)
+    assert (triaged.verdict, triaged.stage, triaged.tensor) == ("bug", "bmodel", "conv8_Conv")
 
 
 def test_tensors_of_another_stage_are_not_taken(unlisted: Compiled) -> None:
     """The only array file of many tensors is the lowered model's: it is no reference of the imported ones."""
     for name in ("b.npz", "c.npz"):
         (unlisted.folder / name).unlink()
-    found = names(unlisted, unlisted.folder)
-    assert found["tpu_output"] == "a.npz"
-    assert not found.keys() & {"top_output", "reference"}
+    taken = names(unlisted, unlisted.folder)
+    assert taken["tpu_output"] == "a.npz"
+    assert not taken.keys() & {"top_output", "reference"}
 
 
 def test_arrays_of_other_sizes_are_not_taken(unlisted: Compiled) -> None:
@@ -82,9 +82,9 @@ def test_files_of_another_compilation_in_the_folder_are_not_taken(unlisted: Comp
     other = unlisted.folder / "toy_bm1688_int8_sym_tpu.mlir"
     other.write_text(text, "utf-8")
     (unlisted.folder / "a.npz").rename(unlisted.folder / "toy_bm1688_int8_sym_tpu_outputs.npz")
-    found = names(unlisted, unlisted.context)
-    assert found["tpu_mlir"] == unlisted.tpu.name
-    assert "tpu_output" not in found
+    taken = names(unlisted, unlisted.context)
+    assert taken["tpu_mlir"] == unlisted.tpu.name
+    assert "tpu_output" not in taken
     shutil.rmtree(unlisted.context)
     with pytest.raises(BadInput, match="2 compilations are here"):
         find(unlisted.folder)

@@ -26,16 +26,16 @@ SEEDS = range(3)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("mode", [*FLOATS, "INT8"])
 def test_a_sound_network_of_convolutions_is_acquitted(mode: str, seed: int, tmp_path: Path) -> None:
-    found = triage(Made(tmp_path, mode, net=dense(seed)).folder)
-    assert found.sentence.startswith(SOUND), found.sentence
-    assert [stage.judged for stage in found.stages[:3]] == [9, 9, 9 if mode == "F32" else 11]
+    triaged = triage(Made(tmp_path, mode, net=dense(seed)).folder)
+    assert triaged.sentence.startswith(SOUND), triaged.sentence
+    assert [stage.judged for stage in triaged.stages[:3]] == [9, 9, 9 if mode == "F32" else 11]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("mode", FLOATS)
 def test_a_sound_layer_of_attention_is_acquitted(mode: str, seed: int, tmp_path: Path) -> None:
-    found = triage(Made(tmp_path, mode, net=attention(seed)).folder)
-    assert found.sentence.startswith(SOUND), found.sentence
+    triaged = triage(Made(tmp_path, mode, net=attention(seed)).folder)
+    assert triaged.sentence.startswith(SOUND), triaged.sentence
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def test_a_sound_layer_of_attention_is_acquitted(mode: str, seed: int, tmp_path:
 def test_a_fault_is_named(fault: Fault, mode: str, tmp_path: Path) -> None:
     made = Made(tmp_path, mode, net=attention(4) if fault.is_attention else dense(4))
     fault.put(made)
-    found = triage(made.folder)
-    assert (found.verdict, found.stage, found.tensor.split("__")[0]) == ("bug", fault.stage, fault.tensor), (
-        found.sentence
+    triaged = triage(made.folder)
+    assert (triaged.verdict, triaged.stage, triaged.tensor.split("__")[0]) == ("bug", fault.stage, fault.tensor), (
+        triaged.sentence
     )
 
 
@@ -91,10 +91,10 @@ def test_infinities_within_the_range_are_a_bug(tmp_path: Path) -> None:
     made = Made(tmp_path, "F16", net=attention(1))
     made.change(made.tensors["tpu_mlir"], "s_MatMul", lambda array: np.where(array > 1, np.inf, array))
     made.change(made.tensors["tpu_mlir"], "r_Sub_f32", lambda array: array * np.nan)
-    found = triage(made.folder)
-    assert (found.verdict, found.tensor) == ("bug", "s_MatMul")
-    assert found.sentence.startswith("bug: all 512 numbers of output r_Sub_f32 are NaN: s_MatMul ")
-    assert found.keep == ()
+    triaged = triage(made.folder)
+    assert (triaged.verdict, triaged.tensor) == ("bug", "s_MatMul")
+    assert triaged.sentence.startswith("bug: all 512 numbers of output r_Sub_f32 are NaN: s_MatMul ")
+    assert triaged.keep == ()
 
 
 def test_a_range_that_does_no_harm_is_a_remark(tmp_path: Path) -> None:
@@ -114,9 +114,11 @@ def test_a_range_that_does_no_harm_is_a_remark(tmp_path: Path) -> None:
     tensors["o_MatMul"] = half(tensors["p_Softmax"] @ tensors["v_MatMul"])
     tensors["r_Sub_f32"] = tensors["r_Sub"] = half(half(made.x) - tensors["o_MatMul"])
     np.savez(made.tensors["tpu_mlir"], **tensors)
-    found = triage(made.folder)
-    assert found.keep == ()
-    assert "numbers of s_MatMul are beyond the range of their format, which the output does not show" in found.sentence
+    triaged = triage(made.folder)
+    assert triaged.keep == ()
+    assert (
+        "numbers of s_MatMul are beyond the range of their format, which the output does not show" in triaged.sentence
+    )
 
 
 def test_nans_that_no_op_makes_are_said(tmp_path: Path) -> None:
@@ -124,9 +126,9 @@ def test_nans_that_no_op_makes_are_said(tmp_path: Path) -> None:
     made.change(made.tensors["tpu_mlir"], "r_Sub", lambda array: array * np.nan)
     made.edit("tpu_mlir", "r_Sub", '"tpu.Sub"', '"tpu.Unheard"')
     made.change(made.tensors["tpu_mlir"], "r_Sub_f32", lambda array: array * np.nan)
-    found = triage(made.folder)
-    assert found.is_wrong
-    assert "all 512 numbers of output r_Sub_f32 are NaN" in found.sentence
+    triaged = triage(made.folder)
+    assert triaged.is_wrong
+    assert "all 512 numbers of output r_Sub_f32 are NaN" in triaged.sentence
 
 
 # Chips without arithmetic, and what is kept in which format
@@ -146,9 +148,9 @@ def test_a_chip_whose_arithmetic_is_not_known_is_judged_up_to_top(tmp_path: Path
 @pytest.mark.parametrize(("chip", "kept_in"), [("cv181x", "BF16"), ("bm1684", "F32"), ("bm1684x", "F16")])
 def test_the_table_names_a_format_that_the_chip_has(chip: str, kept_in: str, tmp_path: Path) -> None:
     made = Made(tmp_path, "INT8", chip, net=dense(1))
-    found = mixed(made.folder, 0.99999)
-    assert found.kept
-    assert {line.split()[1] for line in found.table.splitlines()[2:]} == {kept_in}
+    mixing = mixed(made.folder, 0.99999)
+    assert mixing.kept
+    assert {line.split()[1] for line in mixing.table.splitlines()[2:]} == {kept_in}
 
 
 def test_a_chip_without_a_more_precise_float_says_so(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def moved_on_the_device(device: Device, models: list[str]) -> None:
 
 
 def read_before_and_after(device: Device, models: list[str]) -> None:
-    """The host reads memory that nobody has touched, its own bytes, and parts of an output."""
+    """The host reads memory that no one has written, its own bytes, and parts of an output."""
     fresh, own = device.allocate(1 << 14), device.allocate(1 << 14)
     device.put(own, image(3, (64, 64)))
     device.get(own, 1 << 14)

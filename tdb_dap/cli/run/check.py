@@ -190,14 +190,16 @@ def _findings(arguments: argparse.Namespace, report: Report, program: Program, b
     from tdb_dap.tools.check.schema import is_accumulated
     from tdb_dap.tools.sanitize.findings import findings_of as sanitizers_findings
 
-    found = findings_of(report, Context.find(arguments.context), program.stage_index)
+    findings = findings_of(report, Context.find(arguments.context), program.stage_index)
     if report.sanitized is not None:
-        found = found.and_those_of(sanitizers_findings(program, report.sanitized, program.stage_index, strict=False))
+        findings = findings.and_those_of(
+            sanitizers_findings(program, report.sanitized, program.stage_index, strict=False)
+        )
     if baseline is not None:
-        found = baseline.applied(found, arguments.baseline)
-    differing = [finding for finding in found.findings if finding.rule == RULE]
+        findings = baseline.applied(findings, arguments.baseline)
+    differing = [finding for finding in findings.findings if finding.rule == RULE]
     new = [row for row, finding in zip(report.failures, differing, strict=True) if not finding.is_known]
-    return found.forgiven(RULE) if arguments.fail_on == "op" and is_accumulated(new) else found
+    return findings.forgiven(RULE) if arguments.fail_on == "op" and is_accumulated(new) else findings
 
 
 def _refuse(arguments: argparse.Namespace) -> None:

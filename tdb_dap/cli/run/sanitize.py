@@ -87,21 +87,21 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         bar.clear()
         debugger.close()
-    found = findings_of(debugger.program, report, debugger.program.stage_index, arguments.strict)
+    findings = findings_of(debugger.program, report, debugger.program.stage_index, arguments.strict)
     if baseline is not None:
-        found = baseline.applied(found, arguments.baseline)
-    print("\n".join(lines(report, [number for number, finding in enumerate(found.findings) if finding.is_known])))
-    reports.remark_known(arguments, baseline, found)
+        findings = baseline.applied(findings, arguments.baseline)
+    print("\n".join(lines(report, [number for number, finding in enumerate(findings.findings) if finding.is_known])))
+    reports.remark_known(arguments, baseline, findings)
     for path in arguments.report:
         if path.suffix in reports.FINDINGS:
-            text = reports.findings_text(path, found)
+            text = reports.findings_text(path, findings)
         else:
             text = report.model_dump_json(indent=1) if path.suffix == ".json" else markdown(report)
         write_text(path, text)
     if report.stopped:
         raise TdbError(f"{report.model}: {report.stopped}; findings up to there are listed")
-    reports.write_known(arguments, found)
-    return int(found.is_failure)
+    reports.write_known(arguments, findings)
+    return int(findings.is_failure)
 
 
 def _split(entries: Sequence[str]) -> tuple[list[str], list[str]]:

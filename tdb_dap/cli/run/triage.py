@@ -58,7 +58,7 @@ def _mixed(arguments: argparse.Namespace) -> int:
     if not 0 < arguments.cosine <= 1:
         raise BadInput(f"--cosine {arguments.cosine}: give a number above 0, at most 1")
     refuse_unwritable(arguments.quantize_table)
-    found = mixed(arguments.directory, arguments.cosine, remark)
-    write_text(arguments.quantize_table, found.table)
-    print("\n".join(mixed_lines(found, arguments.quantize_table, arguments.cosine)))
-    return int(not found.is_reached(arguments.cosine))
+    made = mixed(arguments.directory, arguments.cosine, remark)
+    write_text(arguments.quantize_table, made.table)
+    print("\n".join(mixed_lines(made, arguments.quantize_table, arguments.cosine)))
+    return int(not made.is_reached(arguments.cosine))

@@ -49,7 +49,7 @@ class Mismatch(Observer):
         self._suspects: dict[int, list[MappedTensor]] = {}
         self._inherited: set[tuple[int, str]] = set()
         self._is_comparable: bool | None = None
-        """Whether the inputs are those of the reference; None: nobody has looked."""
+        """Whether the inputs are those of the reference; None: not checked yet."""
 
     @classmethod
     def of(cls, condition: str | None) -> Mismatch:

@@ -68,9 +68,9 @@ def misfit(expected: tuple[int, ...], shape: tuple[int, ...]) -> str:
 
 
 def _sides(reference: Reference, name: str, whole: Whole, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    found = reference.whole(name, shape)
-    assert found is not None
-    expected: Array = np.ascontiguousarray(found, np.float32)
+    array = reference.whole(name, shape)
+    assert array is not None
+    expected: Array = np.ascontiguousarray(array, np.float32)
     own = whole.words.shape
     if expected.shape == own:
         return whole.numbers(expected), expected

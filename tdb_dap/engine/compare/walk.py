@@ -128,13 +128,13 @@ class Walk(Observer):
             self._borders(inspector, tensors, "output", command.name, command.ordinal)
 
     def finished(self, inspector: Inspector) -> None:
-        """The net's outputs as a reader gets them; not again those that nobody has touched since their op."""
+        """The net's outputs as a reader gets them; not again those that are unchanged since their op."""
         outputs = inspector.program.outputs
         self._said -= {tensor.name for tensor in outputs if not self._is_settled(inspector, tensor)}
         self._borders(inspector, dict(enumerate(outputs)), "output", "output", inspector.ordinal - 1)
 
     def _is_settled(self, inspector: Inspector, tensor: Tensor) -> bool:
-        """Whether an op that was looked at has left its result where the output lies, and nobody has written since."""
+        """Whether an op that was compared left its result at the output, and no command has written there since."""
         place = ByteRanges.of(tensor.view)
         made = [
             (record.last, value)
@@ -294,9 +294,9 @@ def _assembly(reference: Reference, value: MappedTensor, source: Assembly | None
 
 def _whole(reference: Reference, name: str, shape: tuple[int, ...], own: tuple[int, ...]) -> Array:
     """The reference's numbers in the model's order of axes, listed in a shape of the reference's."""
-    found = reference.whole(name, shape)
-    assert found is not None
-    return found.reshape(own)
+    array = reference.whole(name, shape)
+    assert array is not None
+    return array.reshape(own)
 
 
 def _shaped(value: MappedTensor, words: Array, expected: Array) -> Array:

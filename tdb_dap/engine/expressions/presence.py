@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def overwriter_of_result(machine: Machine, record: OpRecord, named: MappedTensor) -> int | None:
-    """The first command since an op ended that has written over one of its results; None if nobody has.
+    """The first command since an op ended that has written over one of its results; None if none has.
 
     Records of the same line write the same tensor: other cores their parts of it.
     """
@@ -28,7 +28,7 @@ def overwriter_of_result(machine: Machine, record: OpRecord, named: MappedTensor
 
 
 def overwriter_of_operand(machine: Machine, record: OpRecord, named: MappedTensor) -> int | None:
-    """The first command since an op began that has written over one of its operands; None if nobody has.
+    """The first command since an op began that has written over one of its operands; None if none has.
 
     The op itself may load parts of an operand; where a result lies in the operand's place, it writes over it.
     """
@@ -41,9 +41,9 @@ def overwriter_of_operand(machine: Machine, record: OpRecord, named: MappedTenso
 
 
 def overwriter_of_border(machine: Machine, view: View, made_by: int) -> int | None:
-    """The first command after ``made_by`` that has written over an input or output of the net; None if nobody has."""
-    found = machine.accesses.touching(ByteRanges.of(view), False, True, made_by + 1, machine.ordinal)
-    return next(iter(found), None)
+    """The first command after ``made_by`` that has written over an input or output of the net; None if none has."""
+    writers = machine.accesses.touching(ByteRanges.of(view), False, True, made_by + 1, machine.ordinal)
+    return next(iter(writers), None)
 
 
 def _has(record: OpRecord, name: str) -> bool:

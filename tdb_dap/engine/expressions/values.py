@@ -197,7 +197,7 @@ class Value:
     ``title``: how the user knows it (``%16 relu4_Relu``); ``load``: reads the stored numbers, narrow floats widened;
     ``view``: where it lies; ``named``: the compiler's record of it, which holds scale and zero point; ``pending``: what
     computes it has not been executed, so the numbers are what happens to lie there; ``overwriter``: says who has
-    written over it since it was computed, empty if nobody has. ``is_real``: the numbers are what stored ones stand for,
+    written over it since it was computed, empty if none has. ``is_real``: the numbers are what stored ones stand for,
     as a reference has them.
     """
 

@@ -41,7 +41,7 @@ class Context:
     def find(cls, given: str | Path) -> Context:
         """``given``: a context directory, the directory around it, a bmodel file, or a text of the compilation.
 
-        The text is what an editor has open: final.mlir, or the .mlir of an earlier stage beside the context directory.
+        The text is what an editor has open: final.mlir, or the .mlir of an earlier stage next to the context directory.
 
         BadInput says what is missing, or which of several models can be given.
         """
@@ -99,12 +99,12 @@ def _compiled_from(text: Path) -> Path:
     if _own_model(folder) is not None:
         return text.parent
     name = text.name.removesuffix(".xz")
-    found = [other for other in _folders(folder) if _own_model(other) is not None and name in _texts_of(other)]
-    if len(found) == 1:
-        return text.parent / found[0].name
-    if found:
-        names = ", ".join(other.name for other in found[:_MOST_LISTED])
-        raise BadInput(f"{text}: {len(found)} models are compiled from it ({names}); give one of these directories")
+    models = [other for other in _folders(folder) if _own_model(other) is not None and name in _texts_of(other)]
+    if len(models) == 1:
+        return text.parent / models[0].name
+    if models:
+        names = ", ".join(other.name for other in models[:_MOST_LISTED])
+        raise BadInput(f"{text}: {len(models)} models are compiled from it ({names}); give one of these directories")
     raise BadInput(
         f"{text}: no compiled model belongs to it; give the context directory that the compiler leaves "
         "(model_deploy --debug), or a .bmodel file"

@@ -69,8 +69,8 @@ def locations_of(directory: Path, bmodel: Path, mlir: Path | None) -> Path | Non
 
 
 def _candidates(folders: dict[Path, None]) -> Iterator[Path]:
-    found = (path for folder in folders for pattern in _PATTERNS for path in sorted(folder.glob(pattern)))
-    return (path for _, path in zip(range(_MOST_CANDIDATES), found, strict=False))
+    paths = (path for folder in folders for pattern in _PATTERNS for path in sorted(folder.glob(pattern)))
+    return (path for _, path in zip(range(_MOST_CANDIDATES), paths, strict=False))
 
 
 def describes(path: Path, mlir: Path) -> bool:

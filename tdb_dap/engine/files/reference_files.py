@@ -39,14 +39,14 @@ def compilation(directory: Path) -> tuple[str, str] | None:
 
     Taken from the name of the weights in final.mlir; None if it is not there.
     """
-    found = _weights_named(directory)
-    return (_text(found[1]), _text(found[2])) if found else None
+    match = _weights_named(directory)
+    return (_text(match[1]), _text(match[2])) if match else None
 
 
 def weights_of(directory: Path) -> Path | None:
     """The compiler's file with the weights as they are in the bmodel; None if it is not there."""
-    found = _weights_named(directory)
-    return beside(directory, _text(found[0]).split('"')[1]) if found else None
+    match = _weights_named(directory)
+    return beside(directory, _text(match[0]).split('"')[1]) if match else None
 
 
 def _weights_named(directory: Path) -> re.Match[bytes] | None:
@@ -58,7 +58,7 @@ def _weights_named(directory: Path) -> re.Match[bytes] | None:
 
 
 def beside(directory: Path, name: str) -> Path | None:
-    """A file in a context directory or, as the compiler leaves it, beside the directory."""
+    """A file in a context directory or next to the directory, where the compiler leaves it."""
     return existing(directory / name) or existing(directory.absolute().parent / name)
 
 
@@ -72,5 +72,5 @@ def _start(path: Path) -> bytes:
 
 def _lonely(folder: Path) -> Path | None:
     """The one file with expected tensors in a folder."""
-    found = sorted(folder.glob(f"*{_EXPECTED}"))
-    return found[0] if len(found) == 1 else None
+    paths = sorted(folder.glob(f"*{_EXPECTED}"))
+    return paths[0] if len(paths) == 1 else None

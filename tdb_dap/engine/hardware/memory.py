@@ -299,11 +299,11 @@ class Memory:
 
     def peek(self, view: View) -> Array:
         """As ``read``, not to be written to: the live memory itself where the words lie in equal steps, else a copy."""
-        found = self.window(view, to_read=True) if view.lane_mask is None else None
-        if found is None or not found.flags.aligned:  # an address that is no multiple of the word's size
+        words = self.window(view, to_read=True) if view.lane_mask is None else None
+        if words is None or not words.flags.aligned:  # an address that is no multiple of the word's size
             return self.read(view)
-        found.flags.writeable = False
-        return found
+        words.flags.writeable = False
+        return words
 
     def _stream(self, view: View) -> Array:
         """Bytes whose number is in themselves: at most as many as the view says, zeros where the memory ends before."""
@@ -323,9 +323,9 @@ class Memory:
             return int4.read(view, lambda start, stop: self._bytes(view, start, stop))
         if view.layout is Layout.STREAM:
             return self._stream(view)
-        shared, shift, found = self._whole(view, to_read=True)
-        if found is not None:
-            return found.copy()
+        shared, shift, words = self._whole(view, to_read=True)
+        if words is not None:
+            return words.copy()
         pieces = self._pieces(view, shared, shift, to_read=True)
         if len(pieces) == 1 and pieces[0][1].size == view.size:
             return pieces[0][1].copy().reshape(view.shape)

@@ -44,13 +44,13 @@ class EditedAccesses:
     ) -> list[int]:
         """Ordinals from ``start`` on and below ``stop``, ascending, of the commands that read or write a byte."""
         changed = self._edits.changed
-        found = [o for o in self._program.accesses.touching(place, reads, writes, start, stop) if o not in changed]
+        ordinals = [o for o in self._program.accesses.touching(place, reads, writes, start, stop) if o not in changed]
         last = len(self._program.commands) if stop is None else stop
         for ordinal in changed:
             kinds = (False,) * reads + (True,) * writes
             if start <= ordinal < last and any(self._touches(ordinal, place, is_write) for is_write in kinds):
-                found.append(ordinal)
-        return sorted(o for o in found if not self._passes_over(o))
+                ordinals.append(ordinal)
+        return sorted(o for o in ordinals if not self._passes_over(o))
 
     def written_by(self, ordinal: int) -> list[ByteRanges]:
         """The places that a command writes: none if it is left out. NotSimulated where its form is not described."""

@@ -1,4 +1,4 @@
-"""Tensors that nobody has computed yet: arrays whose numbers nobody can take for results."""
+"""Tensors that are not computed yet: arrays whose numbers cannot be taken for results."""
 
 from __future__ import annotations
 

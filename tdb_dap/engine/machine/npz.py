@@ -47,15 +47,15 @@ def read_npz(path: Path) -> dict[str, Array]:
 
 def shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
     """Shapes of the arrays of an npz file by name, of which only the headers are read; BadInput as for ``read_npz``."""
-    found: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     try:
         with zipfile.ZipFile(path) as archive:
             for name, member in _members(archive, path).items():
                 with archive.open(member) as file:
-                    found[name] = _header(file, member.file_size)[0]
+                    shapes[name] = _header(file, member.file_size)[0]
     except _TROUBLE as error:
         raise _unusable(path, "an npz file", error) from None
-    return found
+    return shapes
 
 
 def open_npz(path: Path, defers: bool = False) -> Mapping[str, Array]:

@@ -243,21 +243,21 @@ def _with_copies(
         return columns, bounds, {}
     parts: list[Columns] = []
     wider: list[tuple[int, int]] = []
-    found: dict[int, _Copied] = {}
+    copied: dict[int, _Copied] = {}
     count = 0
     for subnet, (start, stop) in enumerate(bounds):
         first = count
         for is_before in (True, False):
             own = [copy for copy in copies if (copy.subnet, copy.is_before) == (subnet, is_before)]
-            found |= {count + number: _copied(copy, geometry) for number, copy in enumerate(own)}
+            copied |= {count + number: _copied(copy, geometry) for number, copy in enumerate(own)}
             rows = stand_in_columns(ENGINES.index("host"), subnet, len(own))
-            parts.append(replace(rows, id=np.arange(len(found) - len(own) + 1, len(found) + 1)))
+            parts.append(replace(rows, id=np.arange(len(copied) - len(own) + 1, len(copied) + 1)))
             count += len(own)
             if is_before:
                 parts.append(sliced(columns, start, stop))
                 count += stop - start
         wider.append((first, count))
-    return joined(parts), wider, found
+    return joined(parts), wider, copied
 
 
 def _copied(copy: BorderCopy, geometry: Geometry) -> _Copied:

@@ -114,12 +114,12 @@ def _meet(one: _Life, other: _Life) -> bool:
 
 
 def _lives(stage: Stage, outputs: set[str]) -> dict[str, _Life]:
-    found = {tensor.name: _Life(tensor, -1, -1, None) for tensor in stage.inputs}
+    lives = {tensor.name: _Life(tensor, -1, -1, None) for tensor in stage.inputs}
     for index, info in enumerate(stage.subnets):
         for tensor in info.inputs:
-            if tensor.name in found:
-                found[tensor.name] = replace(found[tensor.name], last=index)
+            if tensor.name in lives:
+                lives[tensor.name] = replace(lives[tensor.name], last=index)
         for tensor in info.outputs:
-            found[tensor.name] = _Life(tensor, index, index, info.run_mode)
+            lives[tensor.name] = _Life(tensor, index, index, info.run_mode)
     count = len(stage.subnets)
-    return {name: replace(life, last=count) if name in outputs else life for name, life in found.items()}
+    return {name: replace(life, last=count) if name in outputs else life for name, life in lives.items()}

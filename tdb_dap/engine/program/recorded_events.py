@@ -284,8 +284,8 @@ class _Reader:
         """Contents of memory: at the start, and what changed before which command without one.
 
         A block of DDR or L2 is told before any command touches it for the first time, so the first is what was there at
-        the start; of a core's own memories only what is told before its commands. What did not come from the host by
-        then, in a launch, the firmware has written in it.
+        the start; of a core's own memories only what the recording has before its commands. What did not come from the
+        host by then, in a launch, the firmware has written in it.
         """
         known: defaultdict[tuple[Space, int], _Known] = defaultdict(_Known)
         busy: set[int] = set()

@@ -22,7 +22,7 @@ _OF_NODE = re.compile(r"(.+)_[A-Z]\w*")
 
 
 def open_expected(path: Path, outputs: Sequence[Tensor], defers: bool = False) -> Mapping[str, Array]:
-    """Expected arrays by name, of a file that is told apart by how it begins.
+    """Expected arrays by name, of a file whose kind follows from its first bytes.
 
     An ``.npy`` is the only output of the net; a raw file holds all outputs one after another, as the device stores them
     or as float32. ``defers``: see ``open_npz``. BadInput says what the file is, and what would be taken.
@@ -50,18 +50,18 @@ def _raw(path: Path, outputs: Sequence[Tensor]) -> dict[str, Array]:
             "..._tpu_outputs.npz, or raw outputs of that size"
         )
     data = read_file(path, limits.UNPACKED)
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     offset = 0
     for tensor in outputs:
         count = tensor.view.size
         if size == stored:
             words = np.frombuffer(data, tensor.dtype.bits_dtype, count, offset)
-            found[tensor.name] = tensor.raise_(words).astype(np.float32).reshape(tensor.shape)
+            arrays[tensor.name] = tensor.raise_(words).astype(np.float32).reshape(tensor.shape)
             offset += tensor.view.nbytes
         else:
-            found[tensor.name] = np.frombuffer(data, np.float32, count, offset).reshape(tensor.shape)
+            arrays[tensor.name] = np.frombuffer(data, np.float32, count, offset).reshape(tensor.shape)
             offset += 4 * count
-    return found
+    return arrays
 
 
 def onnx_names(name: str) -> tuple[str, ...]:

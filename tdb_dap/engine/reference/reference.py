@@ -199,7 +199,7 @@ class Reference:
 
         Then no difference says anything of an op. Inputs that nobody gave are zero.
         """
-        found: list[str] = []
+        names: list[str] = []
         for tensor in machine.program.inputs:
             expected = self.whole(tensor.name, tensor.shape)
             words = machine.inputs.get(tensor.name)
@@ -212,8 +212,8 @@ class Reference:
             tolerance = self.tolerances.of(tensor.name, tensor.dtype.name)
             sides = (actual.astype(np.float32), expected.astype(np.float32))
             if compare(tensor.name, *sides, tolerance, tensor.dtype, abs(tensor.scale) or 1.0).complaints:
-                found.append(tensor.name)
-        return found
+                names.append(tensor.name)
+        return names
 
     def compare(self, machine: Machine, value: MappedTensor) -> Comparison | None:
         """Compare what a value holds now; None if the reference does not know it or it cannot be read.
@@ -228,8 +228,8 @@ class Reference:
             return None
         dtype = value.view.dtype
         tolerance = self.tolerances.of(value.name, dtype.name)
-        found = compare(value.name, actual.reshape(expected.shape), expected, tolerance, dtype, value.scale)
-        return None if found.complaints and not self.is_in_order(value.name, value.whole_shape) else found
+        comparison = compare(value.name, actual.reshape(expected.shape), expected, tolerance, dtype, value.scale)
+        return None if comparison.complaints and not self.is_in_order(value.name, value.whole_shape) else comparison
 
 
 def in_order_of(array: Array, shape: tuple[int, ...]) -> Array:

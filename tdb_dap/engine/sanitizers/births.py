@@ -262,7 +262,7 @@ class _Weights:
 
 def _merged(mlir: MlirFile) -> set[str]:
     """Names of weights that hold several of an op, such as its bias before its filter: no numbers of one format."""
-    found: set[str] = set()
+    names: set[str] = set()
     for op in mlir.ops.values():
         if _MERGED not in op.text:
             continue
@@ -271,8 +271,8 @@ def _merged(mlir: MlirFile) -> set[str]:
             if producer is not None and producer.name == "tpu.Load" and producer.operands:
                 producer = mlir.op_defining(producer.operands[0], producer.line)
             if producer is not None and producer.name == "top.Weight":
-                found.update(producer.locations)
-    return found
+                names.update(producer.locations)
+    return names
 
 
 def _floats(command: Command, reads: bool) -> list[View]:

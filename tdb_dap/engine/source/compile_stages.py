@@ -103,13 +103,13 @@ class CompileStages:
 
     def lines_of(self, stage: Stage, mlir: MlirFile, lines: Iterable[int]) -> list[tuple[int, int]]:
         """Pairs of a line in a stage's file and the first of ``lines`` of final.mlir made for it, ascending."""
-        found: dict[int, int] = {}
+        pairs: dict[int, int] = {}
         for line in lines:
             op = mlir.op_at(line)
             origin = self._first(stage, op) if op is not None else None
             if origin is not None:
-                found[origin.line] = min(line, found.get(origin.line, line))
-        return sorted(found.items())
+                pairs[origin.line] = min(line, pairs.get(origin.line, line))
+        return sorted(pairs.items())
 
     def layer_of(self, op: MlirOp) -> OriginalLayer | None:
         """The layer that an operation of final.mlir was made for; None where that is not known."""

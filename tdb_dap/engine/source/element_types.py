@@ -39,18 +39,18 @@ def element_type(text: str) -> ElementType:
     The text may be that of a tensor, which has one element type. BadInput for a form that has several scales (one of
     each channel or block), and for one that is not known: then nothing is known of what the numbers stand for.
     """
-    found = _QUANTISED.search(text)
-    if found is None:
+    match = _QUANTISED.search(text)
+    if match is None:
         plain = _PLAIN.search(re.sub(r"^\W*(?:tensor|memref)?<?(?:[\d?*]+x)*", "", text))
         if plain is None:
             raise _unknown(text)
         return ElementType(plain[0])
-    inside = text[found.end() : closing(text, found.end() - 1)]
-    if found[1] == "uniform":
+    inside = text[match.end() : closing(text, match.end() - 1)]
+    if match[1] == "uniform":
         return _uniform(inside, text)
-    if found[1] == "calibrated":
+    if match[1] == "calibrated":
         return _calibrated(inside, text)
-    if found[1] == "any":
+    if match[1] == "any":
         return _storage(inside.partition(",")[0], text)
     raise _unknown(text)
 
@@ -86,9 +86,9 @@ def _calibrated(inside: str, text: str) -> ElementType:
     storage = _STORAGE.match(inside)
     if storage is None:
         raise _unknown(text)
-    found = _RANGE.search(inside)
+    match = _RANGE.search(inside)
     try:
-        calibrated = (float(found[1]), float(found[2])) if found else None
+        calibrated = (float(match[1]), float(match[2])) if match else None
     except ValueError:
         raise _unknown(text) from None
     return ElementType(storage[1], storage[1], calibrated=calibrated)

@@ -126,10 +126,10 @@ class MappedTensor:
     @cached_property
     def scale(self) -> float:
         """Factor from stored numbers to those they stand for; 8-bit floats have the largest number of calibration."""
-        found = self.element_type
-        if found is not None and found.storage.startswith(_FLOAT8) and found.calibrated is not None:
-            return found.calibrated[1] / _LARGEST_F8E4M3
-        return found.scale if found is not None else 1.0
+        kind = self.element_type
+        if kind is not None and kind.storage.startswith(_FLOAT8) and kind.calibrated is not None:
+            return kind.calibrated[1] / _LARGEST_F8E4M3
+        return kind.scale if kind is not None else 1.0
 
     @property
     def zero_point(self) -> int:

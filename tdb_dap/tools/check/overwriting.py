@@ -43,13 +43,13 @@ class Writers:
         That is where another op reads them, or for outputs of the net the end.
         """
         made: dict[str, Row] = {}
-        found: list[Row] = []
+        judged: list[Row] = []
         for row in rows:
             maker = made.get(row.name)
-            found.append(self._output(row, maker) if row.role == "output" else self._operand(row, maker))
+            judged.append(self._output(row, maker) if row.role == "output" else self._operand(row, maker))
             if row.role == "result":
                 made[row.name] = row
-        return found
+        return judged
 
     def _operand(self, row: Row, maker: Row | None) -> Row:
         is_lost = row.role == "operand" and row.verdict == "fail" and maker is not None and maker.verdict == "pass"
@@ -76,8 +76,8 @@ class Writers:
         if view is None:
             return ""
         place = ByteRanges.of(view)
-        found = self._program.accesses.touching(place, reads=False, writes=True, start=after + 1, stop=stop)
-        ordinals = list(islice(found, _MOST))
+        writers = self._program.accesses.touching(place, reads=False, writes=True, start=after + 1, stop=stop)
+        ordinals = list(islice(writers, _MOST))
         if not ordinals:
             return ""
         command = self._program.commands[ordinals[0]]

@@ -159,7 +159,7 @@ class OtherWeight(_Model):
 
 
 class Weights(_Model):
-    """Weights of the bmodel beside the compiler's ``file`` of them.
+    """Weights of the bmodel compared with the compiler's ``file`` of them.
 
     ``unknown``: how many could not be compared; ``differ``: how many differ, of which ``others`` are the first.
     """

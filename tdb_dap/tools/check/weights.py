@@ -71,7 +71,7 @@ def _compared(
 
 def _place(op: MlirOp) -> int | None:
     """Device address of a weight; None for one that does not lie as the file has it."""
-    found = _TYPE.search(op.text)
-    if found is None or op.attributes.get("do_compress") is True or found[1].lstrip("su") == "i4":
+    match = _TYPE.search(op.text)
+    if match is None or op.attributes.get("do_compress") is True or match[1].lstrip("su") == "i4":
         return None
-    return int(found[2])
+    return int(match[2])

@@ -137,8 +137,8 @@ def _lost(call: Call, exact: Array, unit: float) -> Array:
     shares = np.exp(exact) if call.flag("log") else exact
     shares = np.where(np.isfinite(shares), shares, 0.0)
     lost = np.where(shares < 2 * unit, shares, 0.0).sum(axis=axis, keepdims=True)
-    found: Array = lost + 8 * math.sqrt(shares.shape[axis]) * unit
-    return found
+    bound: Array = lost + 8 * math.sqrt(shares.shape[axis]) * unit
+    return bound
 
 
 def _terms(call: Call) -> int:
@@ -161,10 +161,10 @@ def _of_sizes(call: Call, place: int, exact: Array) -> Array:
     try:
         if name.endswith("A16MatMul"):  # its words have no signs
             return (np.abs(call[0]) @ np.abs(packed_weight(call)).T).reshape(exact.shape)
-        found = compute(replace(call, name=name, inputs=inputs, attributes={**call.attributes, **changed}))[place]
+        sizes = compute(replace(call, name=name, inputs=inputs, attributes={**call.attributes, **changed}))[place]
     except NoGolden:
         return np.abs(exact)
-    return np.abs(np.where(np.isfinite(found), found, 0.0)) if found.shape == exact.shape else np.abs(exact)
+    return np.abs(np.where(np.isfinite(sizes), sizes, 0.0)) if sizes.shape == exact.shape else np.abs(exact)
 
 
 def _before_bias(call: Call, kind: TensorType, exact: Array) -> Array:
@@ -209,10 +209,10 @@ def _movement(call: Call, place: int, exact: Array, relative: float) -> Array:
         if operand is None:
             continue
         largest = np.zeros(exact.shape)
-        for found in _perturbed(call, place, moved, index):
-            if found.shape == exact.shape:
+        for result in _perturbed(call, place, moved, index):
+            if result.shape == exact.shape:
                 with np.errstate(invalid="ignore"):
-                    difference = np.abs(found - exact)
+                    difference = np.abs(result - exact)
                 largest = np.fmax(largest, np.where(np.isfinite(difference), difference, 0.0))
         total += largest
     return total
@@ -220,17 +220,17 @@ def _movement(call: Call, place: int, exact: Array, relative: float) -> Array:
 
 def _perturbed(call: Call, place: int, move: Callable[[Array], Array], only: int | None = None) -> list[Array]:
     """Results of the op with moved operands, or with one of them moved; none if it cannot be computed."""
-    found = []
+    results = []
     for _ in range(_TRIALS):
         inputs = tuple(
             array if array is None or only not in (None, index) else move(array)
             for index, array in enumerate(call.inputs)
         )
         try:
-            found.append(compute(replace(call, inputs=inputs))[place])
+            results.append(compute(replace(call, inputs=inputs))[place])
         except NoGolden:
             return []
-    return found
+    return results
 
 
 def spread(call: Call, place: int, exact: Array, kind: TensorType) -> float:
@@ -253,9 +253,9 @@ def spread(call: Call, place: int, exact: Array, kind: TensorType) -> float:
 def _typical(call: Call, place: int, exact: Array, relative: float) -> float:
     random = np.random.default_rng(0)
     moves = [0.0]
-    for found in _perturbed(call, place, lambda x: x * (1 + relative * random.standard_normal(x.shape))):
+    for result in _perturbed(call, place, lambda x: x * (1 + relative * random.standard_normal(x.shape))):
         with np.errstate(invalid="ignore"):
-            difference = found - exact
+            difference = result - exact
         moves.append(rms(difference[np.isfinite(difference)]))
     return max(moves)
 

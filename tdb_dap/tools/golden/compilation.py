@@ -88,7 +88,7 @@ def _by_content(path: Path) -> Files | None:
         lowered = compilations(texts)
         imported = [text for text in texts if text.key == "origin_mlir"]
         if len(lowered) > 1:
-            some = ", ".join(sorted(found[0].path.name for found in lowered.values())[:_MOST_LISTED])
+            some = ", ".join(sorted(group[0].path.name for group in lowered.values())[:_MOST_LISTED])
             raise BadInput(f"{path}: {len(lowered)} compilations are here ({some}); give the context directory of one")
         if not lowered and len(imported) > 1:
             some = ", ".join(text.path.name for text in imported[:_MOST_LISTED])
@@ -98,21 +98,21 @@ def _by_content(path: Path) -> Files | None:
                 f"{path}: model_transform stopped before it wrote the imported model; the last lines that it printed "
                 "say why, often an op or an attribute that it does not support"
             )
-    found = _of_context(context) if context is not None else {}
-    before = stage_files(folder, found)
+    paths = _of_context(context) if context is not None else {}
+    before = stage_files(folder, paths)
     if not before.keys() & {"origin_mlir", "top_mlir", "tpu_mlir"}:
         return None
-    found = {**before, **found}
-    named = next((text for key in ("tpu_mlir", "top_mlir", "origin_mlir") if (text := _text(found, key))), None)
+    paths = {**before, **paths}
+    named = next((text for key in ("tpu_mlir", "top_mlir", "origin_mlir") if (text := _text(paths, key))), None)
     model = named.model if named is not None else ""
     if model and (folder / f"{model}.onnx").is_file():
-        found["origin_model"] = folder / f"{model}.onnx"
-    final = _text(found, "tpu_mlir") or _text(found, "final_mlir")
+        paths["origin_model"] = folder / f"{model}.onnx"
+    final = _text(paths, "tpu_mlir") or _text(paths, "final_mlir")
     properties = {"prefix": final.prefix if final is not None else model}
     if final is not None:
         properties["chip"] = final.chip
     is_deployed = final is not None or context is not None
-    return Files(context or path, {key: file.resolve() for key, file in found.items()}, properties, is_deployed)
+    return Files(context or path, {key: file.resolve() for key, file in paths.items()}, properties, is_deployed)
 
 
 def _text(found: Mapping[str, Path], key: str) -> Text | None:
@@ -143,13 +143,13 @@ def texts_before(path: Path) -> bool:
 
 def _of_context(path: Path) -> dict[str, Path]:
     """The bmodel and the text of a context directory; empty if it is none."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     if (path / "final.mlir").is_file():
-        found["final_mlir"] = path / "final.mlir"
+        paths["final_mlir"] = path / "final.mlir"
     for name in ("compilation.bmodel.xz", "compilation.bmodel"):
         if (path / name).is_file():
-            found["bmodel"] = path / name
-    return found
+            paths["bmodel"] = path / name
+    return paths
 
 
 _DATA = {"mlir_input": ("input.npz", "inputs.npz"), "tpu_output": ("ref.npz", "reference.npz")}
@@ -220,20 +220,20 @@ def _read(notes: Path) -> Files:
         raise BadInput(f"{notes}: not the compiler's list of files: {type(error).__name__}: {error}") from None
     is_deployed = notes.name == NOTES
     folder = notes.parent.resolve().parent if is_deployed else notes.parent.resolve()
-    found = {key: path for key, entry in entries.items() if (path := _noted(notes.parent, folder, entry)) is not None}
+    paths = {key: path for key, entry in entries.items() if (path := _noted(notes.parent, folder, entry)) is not None}
     for key, options in _OPTIONS.items():
         for path in _in_commands(folder, commands, options):
             if path.is_file():
-                found.setdefault(key, path)
+                paths.setdefault(key, path)
     for name in ("compilation.bmodel.xz", "compilation.bmodel"):
         if is_deployed and (notes.parent / name).is_file():
-            found["bmodel"] = notes.parent / name
-    if "final_mlir" not in found and (notes.parent / "final.mlir").is_file():
-        found["final_mlir"] = notes.parent / "final.mlir"
+            paths["bmodel"] = notes.parent / name
+    if "final_mlir" not in paths and (notes.parent / "final.mlir").is_file():
+        paths["final_mlir"] = notes.parent / "final.mlir"
     # What the compiler stopped before it noted, and what older releases do not note at all.
-    found = {**stage_files(folder, found), **found}
+    paths = {**stage_files(folder, paths), **paths}
     texts = {str(name): text for name, text in commands.items() if isinstance(text, str)}
-    return Files(notes.parent, found, properties, is_deployed, texts)
+    return Files(notes.parent, paths, properties, is_deployed, texts)
 
 
 def _noted(near: Path, folder: Path, entry: Any) -> Path | None:

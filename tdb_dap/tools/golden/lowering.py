@@ -125,12 +125,12 @@ def _judge(
     with np.errstate(all="ignore"):
         inner = inner + inner_bound(call, place, exact, narrow)
     wanted = Expected(exact, cost, kind.step(exact), inner, limit, span, inside, tainted)
-    found = judged(later, target, actual, wanted)
-    if later.name == "tpu.Concat" and found.worst and not call.name.endswith(".Concat"):
-        piece = _part(after, later, found.worst)
-        found = found if piece is None else replace(found, op=piece, name=names(piece)[0])
+    verdict = judged(later, target, actual, wanted)
+    if later.name == "tpu.Concat" and verdict.worst and not call.name.endswith(".Concat"):
+        piece = _part(after, later, verdict.worst)
+        verdict = verdict if piece is None else replace(verdict, op=piece, name=names(piece)[0])
     beyond = within != exact
-    return replace(found, saturated=float(beyond.mean()) if exact.size else 0.0)
+    return replace(verdict, saturated=float(beyond.mean()) if exact.size else 0.0)
 
 
 def _kinds(after: Level, op: MlirOp) -> tuple[TensorType | None, ...]:

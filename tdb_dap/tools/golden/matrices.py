@@ -41,9 +41,9 @@ def matrix_product_of_packed(call: Call) -> Array:
 
     Operands: left, weight, scale, zero point, bias. Two weights of 4 bits share a byte, the first in the lower half.
     """
-    found = call[0] @ packed_weight(call).T
+    product = call[0] @ packed_weight(call).T
     bias = call.optional(4)
-    return found if bias is None else found + bias.reshape(-1)
+    return product if bias is None else product + bias.reshape(-1)
 
 
 def packed_weight(call: Call) -> Array:

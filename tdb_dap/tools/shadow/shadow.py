@@ -130,10 +130,10 @@ class Shadow:
                 before = (
                     self.level.by_name.get(value) for value in self.level.operand_names(one) if value not in known
                 )
-                queue += [found for found in before if found is not None]
+                queue += [arrays for arrays in before if arrays is not None]
         known.pop(name, None)
-        found, missing = self.level.run(known, True, sorted(gap, key=lambda one: one.line))
-        return None if missing else found.get(name)
+        arrays, missing = self.level.run(known, True, sorted(gap, key=lambda one: one.line))
+        return None if missing else arrays.get(name)
 
     def of(self, name: str, chip: Mapping[str, Array]) -> Shadowed | None:
         """A tensor of the chip beside its shadows; ``chip``: what it computed, by name. None without a golden."""

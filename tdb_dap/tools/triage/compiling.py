@@ -66,13 +66,13 @@ def _kept(files: Files) -> list[str]:
         words = shlex.split(files.commands.get("deploy_cmd", ""))
     except ValueError:
         return []
-    found: list[str] = []
+    kept: list[str] = []
     for before, word in pairwise(words):
         if before in _VALUES and _WORD.fullmatch(word):
-            found += [before, word]
+            kept += [before, word]
         if word in _FLAGS:
-            found.append(word)
-    return found
+            kept.append(word)
+    return kept
 
 
 def _copied(files: Files, folder: Path) -> Iterator[str]:

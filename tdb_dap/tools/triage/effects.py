@@ -86,8 +86,8 @@ class Shadow:
             except NoGolden:
                 continue
             for name, exact in zip(names(op), results, strict=False):
-                found = self._kept.stored(exact) if name in kept else exact
-                values[name] = found + errors[name] if name in errors else found
+                stored = self._kept.stored(exact) if name in kept else exact
+                values[name] = stored + errors[name] if name in errors else stored
         return values
 
     def cosine(self, kept: Sequence[str]) -> float:
@@ -99,8 +99,8 @@ class Shadow:
         """The ops by what they cost at the output, the dearest first."""
         shares = {name: float(np.sqrt(np.mean(np.square(e)))) / self._sizes[name] for name, e in self.errors.items()}
         tried = sorted((name for name in shares if shares[name]), key=lambda name: -shares[name])[:_MOST_TRIED]
-        found = [Sensitive(name, self._ops[name].name, self.alone(name), shares[name]) for name in tried]
-        return sorted(found, key=lambda one: one.cosine)
+        sensitive = [Sensitive(name, self._ops[name].name, self.alone(name), shares[name]) for name in tried]
+        return sorted(sensitive, key=lambda one: one.cosine)
 
     def alone(self, name: str) -> float:
         """Least cosine of an output if only the op of a result has its precision; 1 if its error is not known."""

@@ -44,10 +44,10 @@ def broken_outputs(first: Stage, last: Stage, outputs: Sequence[str]) -> Iterato
         wanted = first.tensors.get(name)
         if target is None or wanted is None or np.size(wanted) != np.size(last.tensors[target]):
             continue
-        found, expected = wide(last.tensors[target]).reshape(-1), wide(wanted).reshape(-1)
-        broken = ~np.isfinite(found) & np.isfinite(expected)
+        actual, expected = wide(last.tensors[target]).reshape(-1), wide(wanted).reshape(-1)
+        broken = ~np.isfinite(actual) & np.isfinite(expected)
         if broken.any():
-            yield BrokenOutput(target, int(broken.sum()), found.size, bool(np.isnan(found[broken]).any()))
+            yield BrokenOutput(target, int(broken.sum()), actual.size, bool(np.isnan(actual[broken]).any()))
 
 
 def _end(level: Level, name: str, tensors: Mapping[str, Array]) -> str | None:
@@ -62,7 +62,7 @@ def beyond_range(before: Level, after: Level, tensors: Mapping[str, Array]) -> l
 
     ``tensors``: what was computed of the imported model, by name.
     """
-    found = []
+    beyond = []
     there = dict.fromkeys(after.by_name, np.zeros(0))
     for op in before.ops:
         name = names(op)[0]
@@ -71,8 +71,8 @@ def beyond_range(before: Level, after: Level, tensors: Mapping[str, Array]) -> l
         if op.name == "top.Input" or kind is None or not np.isfinite(kind.range):
             continue
         if _reach(before, op, tensors) > _NEAR * kind.range:
-            found.append(name)
-    return found
+            beyond.append(name)
+    return beyond
 
 
 def _reach(level: Level, op: MlirOp, tensors: Mapping[str, Array]) -> float:

@@ -78,25 +78,25 @@ def mixed(directory: Path, wanted: float, report: Callable[[str], None] = lambda
         own = text.mode if text is not None else "its own"
         failure = f"{chip} has no float that is more precise than {own}: {', '.join(floats(chip))}"
         return Mixed(ranked, (), own, now, now, table((), chip, own), failure="" if now >= wanted else failure)
-    aim, found = wanted, None
+    aim, made = wanted, None
     for attempt in range(_MOST_COMPILED):
         kept, then = shadow.chosen(aim, beyond)
-        previous, found = found, Mixed(ranked, tuple(kept), kept_in, now, then, table(kept, chip, kept_in), len(beyond))
-        if previous is not None and previous.kept == found.kept:
+        previous, made = made, Mixed(ranked, tuple(kept), kept_in, now, then, table(kept, chip, kept_in), len(beyond))
+        if previous is not None and previous.kept == made.kept:
             return previous
         if not kept or not compiling.is_there(files):
-            return found
+            return made
         report(f"compiling by a table of {len(kept):,} ops ({attempt + 1})")
         try:
-            found = replace(found, came=compiling.compiled(files, found.table))
+            made = replace(made, came=compiling.compiled(files, made.table))
         except BadInput as error:
-            return replace(found, failure=str(error))
-        if found.came is None or found.came >= wanted:
-            return found
+            return replace(made, failure=str(error))
+        if made.came is None or made.came >= wanted:
+            return made
         # What came is further from 1 than what was promised: the promise has to be nearer by as much.
-        aim = 1 - (1 - wanted) * min(0.5, (1 - then) / (1 - found.came))
-    assert found is not None
-    return found
+        aim = 1 - (1 - wanted) * min(0.5, (1 - then) / (1 - made.came))
+    assert made is not None
+    return made
 
 
 def _shadow(directory: Path, files: Files) -> tuple[Shadow, Stage, Stage]:

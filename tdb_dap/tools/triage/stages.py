@@ -95,8 +95,8 @@ class Stage:
         return len(self._judged(True) - self._judged(False))
 
     def _judged(self, is_zero: bool) -> frozenset[str]:
-        found = (one for one in (*self.executed, *self.lowered) if one.verdict != "unknown")
-        return self.computed & {one.name for one in found if one.is_zero == is_zero}
+        known = (one for one in (*self.executed, *self.lowered) if one.verdict != "unknown")
+        return self.computed & {one.name for one in known if one.is_zero == is_zero}
 
     def borrow(self, run: Stage, before: Stage | None) -> None:
         """Judge what the stage's file lacks with the tensors of the bmodel's run, as far as that computes them rightly.

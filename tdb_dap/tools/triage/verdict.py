@@ -174,12 +174,12 @@ def _wrong(stages: Sequence[Stage], table: Mapping[str, float], is_bad: bool) ->
     for stage in stages:
         if stage.input_differs:
             yield _First("input", stage)
-        found = [_First("bug", stage, one, way) for way, one in stage.bugs()]
-        found += [_First("calibration", stage, one) for one in _cut_off(stages, stage, table, is_bad)]
+        faults = [_First("bug", stage, one, way) for way, one in stage.bugs()]
+        faults += [_First("calibration", stage, one) for one in _cut_off(stages, stage, table, is_bad)]
         if is_bad:
-            found += [_First("range", stage, one) for one in _overflowed(stage)]
-        found.sort(key=lambda one: one.judged.op.line if one.judged is not None else 0)
-        yield from found
+            faults += [_First("range", stage, one) for one in _overflowed(stage)]
+        faults.sort(key=lambda one: one.judged.op.line if one.judged is not None else 0)
+        yield from faults
 
 
 def _cut_off(stages: Sequence[Stage], stage: Stage, table: Mapping[str, float], is_bad: bool) -> list[Judged]:
@@ -201,11 +201,11 @@ def _cut_off(stages: Sequence[Stage], stage: Stage, table: Mapping[str, float], 
 
 def _overflowed(stage: Stage) -> Iterator[Judged]:
     """The tensors of a stage with numbers beyond the range of their format."""
-    found: dict[str, Judged] = {}
+    by_name: dict[str, Judged] = {}
     for one in (*stage.executed, *stage.lowered):
         if one.verdict == "overflow":
-            found.setdefault(one.name, one)
-    return iter(found.values())
+            by_name.setdefault(one.name, one)
+    return iter(by_name.values())
 
 
 def _harmless(stages: Sequence[Stage]) -> Iterator[str]:
@@ -225,8 +225,8 @@ def _broken(usable: Sequence[Stage]) -> list[BrokenOutput]:
 
 def _to_keep(stages: Sequence[Stage]) -> tuple[tuple[str, ...], str]:
     """The ops whose numbers are beyond the range of the model's format, and the format to keep them in."""
-    found = {stage.title: stage for stage in stages}
-    top, tpu = found.get(TOP), found.get(TPU)
+    by_title = {stage.title: stage for stage in stages}
+    top, tpu = by_title.get(TOP), by_title.get(TPU)
     if top is None or tpu is None or top.level is None or tpu.level is None:
         return (), ""
     return tuple(beyond_range(top.level, tpu.level, top.tensors)), format_to_keep(tpu.level, is_range=True)

@@ -115,7 +115,7 @@ void copy_in_after(uint64_t address, uint64_t size, unsigned flags, uint64_t sou
 
 /* Whatever the host reads is in the recording: the firmware writes some outputs itself, such as shapes. So what the
    recording knows of these blocks is brought up to date first, but for bytes that came from the host and that no
-   command has touched. Of blocks that commands in flight may write to, no more is told than what the host has got. */
+   command has touched. Of blocks that commands in flight may write to, only the host's bytes are recorded. */
 void copy_out(uint64_t address, uint64_t size, const void *host) {
     Space *space = global_at(address, size);
     uint32_t from, to;

@@ -25,10 +25,10 @@ def input_shapes(path: Path) -> dict[str, tuple[int, ...]]:
         graph = next(value for number, value in _fields(data) if number == 7 and isinstance(value, bytes))
         entries = [(number, value) for number, value in _fields(graph) if isinstance(value, bytes)]
         weights = {_text(value, 8) for number, value in entries if number == 5}
-        found = {_text(value, 1): tuple(_extents(value)) for number, value in entries if number == 11}
+        shapes = {_text(value, 1): tuple(_extents(value)) for number, value in entries if number == 11}
     except (StopIteration, IndexError, ValueError) as error:
         raise BadInput(f"{path}: cannot be read as an ONNX model: {error or 'it has no graph'}") from None
-    return {name: shape for name, shape in found.items() if name not in weights}
+    return {name: shape for name, shape in shapes.items() if name not in weights}
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes | int]]:
@@ -55,18 +55,18 @@ def _fields(data: bytes) -> Iterator[tuple[int, bytes | int]]:
 
 def _number(data: bytes, place: int) -> tuple[int, int]:
     """A number and where the next value begins."""
-    found = 0
+    number = 0
     for index in range(10):
         byte = data[place + index]
-        found |= (byte & 127) << 7 * index
+        number |= (byte & 127) << 7 * index
         if byte < 128:
-            return found, place + index + 1
+            return number, place + index + 1
     raise ValueError(f"a number without an end at byte {place:,}")
 
 
 def _text(data: bytes, number: int) -> str:
-    found = next((value for field, value in _fields(data) if field == number), b"")
-    return found.decode("utf-8", "replace") if isinstance(found, bytes) else ""
+    content = next((value for field, value in _fields(data) if field == number), b"")
+    return content.decode("utf-8", "replace") if isinstance(content, bytes) else ""
 
 
 def _inside(data: bytes, number: int) -> Iterator[bytes]:

@@ -76,14 +76,14 @@ class Text:
     @cached_property
     def sizes(self) -> Mapping[str, int | None]:
         """Tensors that it computes: numbers of their elements, None where that is not known before it runs."""
-        found: dict[str, int | None] = {}
+        sizes_by_name: dict[str, int | None] = {}
         try:
             for op in self.level.ops:
                 for name, kind in zip(names(op), self.level.types(op)[1], strict=False):
-                    found[name] = math.prod(kind.shape) if kind is not None and kind.shape is not None else None
+                    sizes_by_name[name] = math.prod(kind.shape) if kind is not None and kind.shape is not None else None
         except BadInput:
             return {}
-        return found
+        return sizes_by_name
 
 
 def text_of(path: Path) -> Text | None:
@@ -115,11 +115,11 @@ def texts_in(folder: Path) -> list[Text]:
 
 def compilations(texts: Iterable[Text]) -> dict[tuple[str, str, str, bool], list[Text]]:
     """The lowered texts by compilation."""
-    found: dict[tuple[str, str, str, bool], list[Text]] = {}
+    texts_by_key: dict[tuple[str, str, str, bool], list[Text]] = {}
     for text in texts:
         if text.chip:
-            found.setdefault(text.compilation, []).append(text)
-    return found
+            texts_by_key.setdefault(text.compilation, []).append(text)
+    return texts_by_key
 
 
 def stage_files(folder: Path, known: Mapping[str, Path]) -> dict[str, Path]:
@@ -134,7 +134,7 @@ def stage_files(folder: Path, known: Mapping[str, Path]) -> dict[str, Path]:
     if not of_it and len(lowered) > 1:
         return {}
     chosen = of_it[0].compilation if of_it else next(iter(lowered), None)
-    others = [text for key, found in lowered.items() if key != chosen for text in found]
+    others = [text for key, texts in lowered.items() if key != chosen for text in texts]
     mine: dict[str, Text] = {}
     for key in ("tpu_mlir", "final_mlir"):
         text = text_of(known[key]) if key in known else _shortest(lowered.get(chosen, []) if chosen else [], key)
@@ -146,12 +146,12 @@ def stage_files(folder: Path, known: Mapping[str, Path]) -> dict[str, Path]:
         text = text_of(known[key]) if key in known else _made_from(fitting, mine.get("tpu_mlir"), model or "")
         if text is not None:
             mine[key] = text
-    found = {key: text.path for key, text in mine.items()}
-    found |= _arrays(folder, mine, others, by_path)
-    table = _calibration(folder, mine.get("top_mlir"), set(found.values())) if "calibration" not in known else None
+    paths = {key: text.path for key, text in mine.items()}
+    paths |= _arrays(folder, mine, others, by_path)
+    table = _calibration(folder, mine.get("top_mlir"), set(paths.values())) if "calibration" not in known else None
     if table is not None:
-        found["calibration"] = table
-    return {key: path for key, path in found.items() if key not in known}
+        paths["calibration"] = table
+    return {key: path for key, path in paths.items() if key not in known}
 
 
 def _only(given: set[str]) -> str | None:
@@ -185,7 +185,7 @@ def _arrays(
         if path.resolve() not in taken and not any(path.name.startswith(f"{prefix}_") for prefix in foreign)
         if (sizes := _sizes(path))
     }
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     claimed: list[tuple[float, bool, Path, str]] = []
     for path, sizes in shapes.items():
         fits = {key: _alike(path, key, sizes, stages[key].sizes) for key in _STAGES if key in stages}
@@ -197,15 +197,15 @@ def _arrays(
     # Files whose names say their stage come first; another one is then of the stage that has none yet.
     taken_paths: set[Path] = set()
     for _, _, path, key in sorted(claimed, key=lambda one: (not one[1], -one[0], _PREFERRED.index(one[3]), one[2])):
-        if _ARRAYS[key] not in found and path not in taken_paths:
-            found[_ARRAYS[key]] = path
+        if _ARRAYS[key] not in paths and path not in taken_paths:
+            paths[_ARRAYS[key]] = path
             taken_paths.add(path)
     first = next((stages[key] for key in ("top_mlir", "origin_mlir", "tpu_mlir") if key in stages), None)
     wanted = {name: first.sizes.get(name) for name in first.level.inputs()} if first is not None and first.sizes else {}
     inputs = [path for path, sizes in shapes.items() if wanted and sizes == wanted]
     if inputs:
-        found["mlir_input"] = max(inputs, key=lambda path: path.name.endswith(_ENDINGS["mlir_input"]))
-    return found
+        paths["mlir_input"] = max(inputs, key=lambda path: path.name.endswith(_ENDINGS["mlir_input"]))
+    return paths
 
 
 def _listed(folder: Path, pattern: str) -> Iterator[Path]:
