@@ -9,12 +9,16 @@ import os
 import platform
 import sys
 import zlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-FOLDER = "tdb_dap/targets/kernel"
+KERNEL = Path("tdb_dap/targets/kernel")
 RECORDER = Path("tdb_dap/backends/recorder/library")
 
 
@@ -33,11 +37,14 @@ FLAGS = [
     "-fno-fast-math",
     "-fno-math-errno",
     "-fno-trapping-math",
+    "-fvisibility=hidden",
+    "-Wno-psabi",
+    "-MMD",
 ]
 
 
 class BuildC(build_ext):
-    """What every compiler is told."""
+    """Options of the compilers, and the plain library's name."""
 
     def get_ext_filename(self, fullname: str) -> str:
         folder, _, name = fullname.rpartition(".")
@@ -46,27 +53,42 @@ class BuildC(build_ext):
         return super().get_ext_filename(fullname)
 
     def build_extensions(self) -> None:
-        is_msvc = self.compiler.compiler_type == "msvc"
         for extension in self.extensions:
-            if isinstance(extension, PlainLibrary):
-                continue
-            extension.extra_compile_args = ["/O2", "/fp:precise"] if is_msvc else [*FLAGS, "-Wno-psabi"]
+            if not isinstance(extension, PlainLibrary):
+                extension.extra_compile_args = FLAGS
+        self.compiler.compile = partial(_compile_changed, self.compiler.compile)
         super().build_extensions()
 
 
-def checksum(folder: str) -> int:
-    """What tells the C sources of a folder from any others; the kernel holds it, and the package looks at it."""
+def _compile_changed(compile_: Callable[..., list[str]], sources: list[str], output_dir: str, **how: Any) -> list[str]:
+    """Compile, side by side, the sources that are newer than their objects, or include a newer header; all objects."""
+
+    def compiled(source: str) -> str:
+        target = Path(output_dir, source).with_suffix(".o")
+        listing = target.with_suffix(".d")  # of the compiler's option -MMD
+        if target.exists() and listing.exists() and "SOURCES" not in Path(source).read_text():  # that macro changes
+            needed = listing.read_text().replace("\\\n", " ").split()[1:]
+            if all(Path(each).exists() and Path(each).stat().st_mtime < target.stat().st_mtime for each in needed):
+                return str(target)
+        return compile_([source], output_dir=output_dir, **how)[0]
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(compiled, sources))
+
+
+def checksum(folder: Path) -> int:
+    """Checksum of the C sources of a folder; the kernel holds it, and the package compares it with the sources there."""
     total = 0
-    for source in sorted(Path(folder).glob("*.[ch]")):
+    for source in sorted(folder.rglob("*.[ch]")):
         total = zlib.crc32(source.read_bytes(), total)
     return total
 
 
-KERNEL = Extension(
+MODULE = Extension(
     "tdb_dap.targets.kernel._kernel",
-    [f"{FOLDER}/module.c"],
-    depends=sorted(map(str, Path(FOLDER).glob("*.h"))),
-    define_macros=[("SOURCES", f"{checksum(FOLDER)}u")],
+    sorted(map(str, KERNEL.rglob("*.c"))),
+    depends=sorted(map(str, KERNEL.rglob("*.h"))),
+    define_macros=[("SOURCES", f"{checksum(KERNEL)}u")],
     py_limited_api=True,
     optional=True,
 )
@@ -76,13 +98,13 @@ LIBRARY = PlainLibrary(
     "tdb_dap.backends.recorder.library.librecorder",
     sorted(map(str, RECORDER.glob("*.c"))),
     depends=sorted(map(str, RECORDER.glob("*.h"))),
-    extra_compile_args=["-O3", "-g0", "-std=gnu11", "-fvisibility=hidden", "-ftls-model=initial-exec", "-pthread"],
+    extra_compile_args=["-O3", "-g0", "-std=gnu11", "-fvisibility=hidden", "-ftls-model=initial-exec", "-pthread", "-MMD"],
     extra_link_args=["-pthread", "-ldl"],
     py_limited_api=True,
     optional=True,
 )
 
-BUILT = [KERNEL]
+BUILT = [MODULE]
 if sys.platform.startswith("linux") and platform.machine() == "x86_64":
     BUILT.append(LIBRARY)
 

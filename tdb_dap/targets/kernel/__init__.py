@@ -23,11 +23,11 @@ from tdb_dap.system.interruption import between_parts
 
 
 def _is_outdated(module: Any) -> bool:
-    """Whether the sources beside this file, if any, are others than those that a kernel was built from.
+    """Whether the kernel was built from other C sources than those in this folder.
 
-    So it is where a checkout is used in place and has moved on: the arguments of its functions may be others.
+    A checkout that is used in place has moved on then, and the arguments of functions may have changed.
     """
-    sources = sorted(Path(__file__).parent.glob("*.[ch]"))
+    sources = sorted(Path(__file__).parent.rglob("*.[ch]"))
     checksum = 0
     for source in sources:
         checksum = zlib.crc32(source.read_bytes(), checksum)

@@ -1,0 +1,134 @@
+"""Numbers that the kernel's C and its Python callers share: ``scripts/generate_kernel_constants.py`` writes the C header."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Format(IntEnum):
+    """Formats of stored numbers."""
+
+    F32 = 0
+    F16 = 1
+    BF16 = 2
+    SI8 = 3
+    UI8 = 4
+    SI16 = 5
+    UI16 = 6
+    SI32 = 7
+    UI32 = 8
+    SI64 = 9
+
+
+class Rounding(IntEnum):
+    """Ways to round, as the chips number them; ``HALF_DOWN`` is none of theirs."""
+
+    HALF_EVEN = 0
+    HALF_AWAY = 1
+    TOWARD_ZERO = 2
+    DOWN = 3
+    UP = 4
+    HALF_UP = 5
+    HALF_DOWN = 6
+
+
+class Operator(IntEnum):
+    """Operations on two numbers; ``FIRST``: the first one as it is, of integers only."""
+
+    ADD = 0
+    SUBTRACT = 1
+    MULTIPLY = 2
+    LARGER = 3
+    SMALLER = 4
+    FIRST = 5
+
+
+class Conversion(IntEnum):
+    """Conversions of one operand."""
+
+    FLOATS_TO_INTS = 0
+    FLOATS_TO_FLOATS = 1
+    INTS_TO_FLOATS = 2
+    TO_INTEGRAL = 3
+    TO_F16_BY_MODE = 4
+    HALVES_TO_INTEGRAL = 5
+    MAGNITUDES = 6
+
+
+class Condition(IntEnum):
+    """Conditions of a selection."""
+
+    IS_GREATER = 0
+    IS_EQUAL = 1
+    IS_LESS = 2
+
+
+class Reciprocal(IntEnum):
+    """Division by zeros, infinities and NaNs: by the formula, or exact; ``TRUE_SUBNORMALS``: subnormals are zeros."""
+
+    BY_FORMULA = 0
+    TRUE_ZEROS = 1
+    TRUE_SUBNORMALS = 2
+
+
+class Function(IntEnum):
+    """Functions over elements."""
+
+    FLOAT_ELEMENTS = 0
+    SERIES = 1
+    RECIPROCAL_ROOTS = 2
+    DIVIDED = 3
+    INT_ELEMENTS = 4
+    CONVERTED = 5
+    MOVED = 6
+    SELECTED = 7
+    LOOKED_UP = 8
+    SCATTERED = 9
+
+
+class Factor(IntEnum):
+    """Types of factors of a product."""
+
+    SIGNED_BYTES = 0
+    UNSIGNED_BYTES = 1
+    SIGNED_WORDS = 2
+    FLOATS_OF_IMAGE = 3
+
+
+class Part(IntEnum):
+    """Operands of a product that a packing step fills."""
+
+    LEFT_FACTORS = 0
+    RIGHT_FACTORS = 1
+    FIRST_START = 2
+    SECOND_START = 3
+
+
+class Accumulation(IntEnum):
+    """Ways to add products: of matrices, or windows of one channel each."""
+
+    GEMM_F32 = 0
+    GEMM_F16 = 1
+    GEMM_INT = 2
+    WINDOW_F32 = 3
+    WINDOW_INT = 4
+    WINDOW_MAX = 5
+
+
+MOST_OPERANDS = 5
+"""Operands of a function over elements, at most: two numbers, and multiplier, amount and zero point after them."""
+
+MOST_TERMS = 256
+"""Coefficients of a series, at most."""
+
+LARGEST_SHIFT = 62
+"""Bits that an integer is shifted by, at most."""
+
+LARGEST_GROUP = 64
+"""Products of 16-bit floats that are summed exactly, at most."""
+
+MOST_ADDRESSES = 8
+"""Addresses that a command of a batch names, at most."""
+
+NO_DATA = -2
+"""Form number of a command that moves no data."""

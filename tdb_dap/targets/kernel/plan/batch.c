@@ -1,0 +1,81 @@
+/* Commands computed one after the other by the plans of their forms; see plans/batches.py. */
+
+#include "plan.h"
+
+/* Where the tensors of a command are; 0 where there is no memory. */
+static int find_tensors(const Commands *c, int64_t command, const Plan *plan, int64_t *pointers, int64_t *offsets)
+{
+    for (int i = 0; i < plan->tensors; i++) {
+        const Extent *extents = &plan->extents[i];
+        const int64_t space = c->spaces[command * MOST_ADDRESSES + extents->address];
+        const int64_t offset = c->offsets[command * MOST_ADDRESSES + extents->address];
+        const MemoryRegion *found = NULL;
+        for (const MemoryRegion *region = c->regions; !found && region < c->regions + c->count; region++)
+            if (region->space == space && (region->core < 0 || region->core == c->cores[command]) &&
+                region->first <= offset + extents->low && offset + extents->high <= region->stop)
+                found = region;
+        if (!found)
+            return 0;
+        pointers[i] = found->pointer + offset;
+        offsets[i] = offset;
+    }
+    return 1;
+}
+
+/* So many products, about, between two moments at which a run can be interrupted: some milliseconds, tens without vectors. */
+#define MOST_PRODUCTS ((int64_t)1 << 29)
+
+#define MOST_IN_BATCH (MOST_FUSED + 1)
+
+/* Commands that are carried out together: their numbers, and where their tensors are. After the ``count`` of a sequence comes
+ * one that goes beside them, if there is one. */
+typedef struct {
+    int count, has_concurrent;
+    int64_t numbers[MOST_IN_BATCH], pointers[MOST_IN_BATCH][MOST_OPERANDS + 2], offsets[MOST_IN_BATCH][MOST_OPERANDS + 2];
+    BoundPlan all[MOST_IN_BATCH];
+} Batch;
+
+/* Whether a command is the first one, or can follow those that are there; another one may go beside them. */
+static int batch_add(Batch *batch, const Commands *c, int64_t command, const Plan *plan)
+{
+    const int at = batch->count;
+    if (!plan || !find_tensors(c, command, plan, batch->pointers[at], batch->offsets[at]))
+        return 0;
+    batch->all[at] = (BoundPlan){plan, batch->pointers[at], batch->offsets[at]};
+    batch->numbers[at] = command;
+    if (at == MOST_FUSED || (at && !can_follow(batch->all, at, &batch->all[at]))) {
+        batch->has_concurrent = runs_concurrently(batch->all, at, &batch->all[at]);
+        return 0;
+    }
+    batch->count++;
+    return 1;
+}
+
+/* The first of the commands [first, stop) that is not done: there is no memory for it (``has_failed``), it has no plan, its
+ * plan does not fit, or those before it have taken long enough. */
+int64_t batch_run(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, int has_pool,
+                                  int *has_failed)
+{
+    const int64_t start = first;
+    Batch batch;
+    int64_t amount = 0; /* of what is done */
+    while (first < stop && amount < MOST_PRODUCTS) {
+        if (c->numbers[first] == NO_DATA) {
+            first++;
+            continue;
+        }
+        batch.count = batch.has_concurrent = 0;
+        for (int64_t i = first; i < stop && (c->numbers[i] == NO_DATA || batch_add(&batch, c, i, plans[i - start])); i++)
+            ;
+        Concurrent concurrent = {&batch.all[batch.count], 0};
+        int done = batch.count ? plan_run(batch.all, batch.count, has_pool, batch.has_concurrent ? &concurrent : NULL) : 0;
+        *has_failed = done < 0;
+        if (done <= 0)
+            return first;
+        done += done == batch.count && concurrent.is_done;
+        for (int i = 0; i < done; i++)
+            amount += batch.all[i].plan->amount;
+        first = batch.numbers[done - 1] + 1;
+    }
+    return first;
+}

@@ -1,0 +1,139 @@
+/* Facts of a plan that hold wherever its tensors are. */
+
+#include "plan.h"
+
+/* Where the rows of one operand of a piece, or of its result, begin: whether they lie without gaps. */
+static int add_rows(const Grid *grid, const Stored *stored, int64_t *at)
+{
+    const int axis = row_axis(grid);
+    if (grid->shape[3] > 1 && stored->step[3] != 1)
+        return 0;
+    for (int64_t row = 0; row < grid->shape[axis]; row++)
+        at[row] = (int64_t)(intptr_t)stored->data + row * stored->step[axis] * format_size[stored->format];
+    return 1;
+}
+
+/* The rows of tensors, if all pieces have rows of the same length. -1: there is no memory. */
+static int find_rows_of_pieces(Plan *plan)
+{
+    const int64_t columns = plan->all[0].work.grid.shape[3];
+    const int last = plan->tensors - 1;
+    int64_t rows = 0;
+    for (int i = 0; i < plan->tiles; i++) {
+        const Grid *grid = &plan->all[i].work.grid;
+        if (grid->shape[3] != columns || row_axis(grid) < 0 || plan->all[i].work.function == SCATTERED)
+            return 0;
+        rows += element_count(grid) / (columns ? columns : 1);
+    }
+    for (int tensor = 0; rows && columns && tensor < plan->tensors; tensor++) {
+        int64_t *at = malloc((size_t)rows * sizeof *at), top = 0;
+        if (!at)
+            return -1;
+        plan->row_at[tensor] = at;
+        int product_is_integer = 1;
+        for (int i = 0; product_is_integer && i < plan->tiles; i++) {
+            const Tile *tile = &plan->all[i];
+            const Stored *found = tensor == last ? &tile->to : NULL;
+            /* Whether shifts fit is found out before anything is computed: what they are has to be there by then. */
+            const int changing = tile->work.function == INT_ELEMENTS ? 2 : tile->work.operands;
+            for (int k = 0; k < tile->work.operands && tensor < last; k++)
+                if (tile->sources[k] == tensor) {
+                    product_is_integer &= k < changing;
+                    const Stored *operand = &tile->work.grid.operands[k];
+                    product_is_integer &= !found || !memcmp(found, operand, sizeof *found); /* the only operand may stand twice */
+                    found = operand;
+                }
+            product_is_integer = product_is_integer && found && add_rows(&tile->work.grid, found, at + top);
+            top += element_count(&tile->work.grid) / columns;
+            plan->word[tensor] = found ? format_size[found->format] : 0;
+        }
+        if (!product_is_integer) {
+            free(at);
+            plan->row_at[tensor] = NULL;
+        }
+    }
+    if (rows && columns && plan->row_at[last]) {
+        plan->rows = rows;
+        plan->columns = columns;
+    }
+    return 0;
+}
+
+/* Where each row of sums belongs; none where rows do not lie whole, or sums are not yet results. -1: no memory. */
+static int find_rows(Product *p)
+{
+    int64_t found = 0;
+    if (!product_is_integer(p) && !(p->how == GEMM_F32 && p->form == F32))
+        return 0;
+    p->row_at = malloc((size_t)(p->rows + 1) * sizeof *p->row_at);
+    if (!p->row_at)
+        return -1;
+    for (int i = 0; i < p->store_steps; i++) {
+        const StoreStep *s = &p->to[i];
+        const int64_t word = format_size[s->to.format], *n = s->shape;
+        const int64_t rows = p->columns ? n[3] / p->columns : 0; /* rows that follow each other are one */
+        int product_is_integer = rows && n[3] == rows * p->columns && (n[3] == 1 || (s->step[3] == 1 && s->to.step[3] == 1)) && !(s->first % p->columns);
+        for (int axis = 0; axis < 3; axis++)
+            product_is_integer &= n[axis] == 1 || !(s->step[axis] % p->columns);
+        if (!product_is_integer)
+            break;
+        for (int64_t a = 0; a < n[0]; a++)
+            for (int64_t b = 0; b < n[1]; b++)
+                for (int64_t c = 0; c < n[2]; c++)
+                    for (int64_t row = 0; row < rows; row++, found++) {
+                        const int64_t at = a * s->to.step[0] + b * s->to.step[1] + c * s->to.step[2] + row * p->columns;
+                        p->row_at[(s->first + a * s->step[0] + b * s->step[1] + c * s->step[2]) / p->columns + row] =
+                            (int64_t)(intptr_t)s->to.data + at * word;
+                    }
+    }
+    if (found != p->rows) {
+        free(p->row_at);
+        p->row_at = NULL;
+    }
+    return 0;
+}
+
+void product_free(Product *p)
+{
+    if (p) {
+        free(p->from);
+        free(p->to);
+        free(p->taps);
+        free(p->places);
+        free(p->row_at);
+        free(p->image_in_place.at);
+        free(p->left_in_place.at);
+    }
+    free(p);
+}
+
+void plan_free(Plan *plan)
+{
+    if (plan) {
+        for (int i = 0; i < plan->tensors && !plan->product; i++)
+            free(plan->row_at[i]); /* those of a product are its own */
+        free(plan->all);
+        product_free(plan->product);
+    }
+    free(plan);
+}
+
+/* Rows, what is read in place, and the amount of work. -1: there is no memory. */
+int layout_find(Plan *plan)
+{
+    Product *p = plan->product;
+    if (p) {
+        if (find_rows(p) || in_place_find(p))
+            return -1;
+        operands_find_planes(p);
+        plan->rows = p->rows;
+        plan->columns = p->columns;
+        plan->row_at[plan->tensors - 1] = p->row_at;
+        plan->word[plan->tensors - 1] = p->store_steps ? format_size[p->to[0].to.format] : 0;
+        plan->amount = p->rows * p->count * p->columns * product_cost(p) + STEPS_OF_READING * (p->image + p->rows * p->count);
+    } else if (find_rows_of_pieces(plan))
+        return -1;
+    for (int i = 0; i < plan->tiles; i++)
+        plan->amount += STEPS_OF_ELEMENT * element_count(&plan->all[i].work.grid);
+    return 0;
+}

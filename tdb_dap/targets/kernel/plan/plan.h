@@ -1,0 +1,220 @@
+/* Plans: what a form of commands computes, prepared for tensors at any addresses. The structs, and what the units here share. */
+
+#ifndef TDB_DAP_PLAN_PLAN_H
+#define TDB_DAP_PLAN_PLAN_H
+
+#include "../parallel/pool.h"
+#include "../parallel/scratch.h"
+#include "../scalar/moves.h"
+#include "../simd/simd.h"
+#include <stdatomic.h>
+
+#define MOST_FUSED 4 /* commands that are computed block by block together */
+
+/* Types that operands are packed as, and bytes of each. */
+enum { AS_FLOATS, AS_WORDS, AS_BYTES, AS_INTEGERS, AS_WIDE };
+static const size_t packed_size[] = {sizeof(float), sizeof(int16_t), 1, sizeof(int32_t), sizeof(int64_t)};
+
+static inline const void *offset_by(const void *data, int64_t bytes) { return (const void *)((uintptr_t)data + (uintptr_t)bytes); }
+
+#define BLOCK 4096 /* words that are computed into a buffer before they are stored */
+
+#define STEPS_OF_ELEMENT 16 /* multiplications that take as long as one element, roughly */
+
+#define STEPS_OF_READING 16 /* the same of reading a number, or writing one */
+
+/* A function over elements with its parameters, operands in a grid, and where the words of the result go. */
+typedef struct {
+    int function, operands, first; /* first: the first axis that may be joined with others */
+    int kind, flushes, format, steps, rule, each, how, mode;
+    double low, high;
+    Stored table; /* of a series or of look-ups: a row of terms for each of so many channels, and again from the first */
+    uint32_t fill; /* beyond the words of a row, where ``fills``, else the last of them */
+    int fills;
+    int64_t terms, rows, channel, numbers[3]; /* channel: of the first element */
+    Requantisation r;
+    void *result;
+    Grid grid;
+} Elements;
+
+/* Bytes that the elements of a tensor lie in, from its address on: in the whole memory, and in a lane (0: not known). */
+typedef struct {
+    int64_t low, high, inner;
+    int address; /* its place among those that a command names */
+    int order; /* where its address is the result's: 1, it lies as the result; 2, elements are read before they are written */
+} Extent;
+
+/* One function over part of a command. Data of operands count from addresses; -1: a constant of its own. */
+typedef struct {
+    Elements work;
+    Stored to;
+    int sources[MOST_OPERANDS], table_source;
+    uint64_t constants[MOST_OPERANDS];
+} Tile;
+
+/* A part of one operand in equal steps, and its place among factors or starts: numbers from ``first`` on. ``plane_axis``:
+ * along which there is one plane of an image after the other, or -1. */
+typedef struct {
+    int source, which, plane_axis;
+    Stored from;
+    uint64_t constant;
+    int64_t shape[4], first, step[4];
+} PackStep;
+
+/* A part of the result, and where its words are among the sums. */
+typedef struct {
+    Stored to;
+    int64_t shape[4], first, step[4];
+} StoreStep;
+
+/* Bytes of an operand that are read where they are stored: where each stretch begins, from ``base`` bytes after the address
+ * of the tensor ``source`` on; no ``at`` where they are put together. */
+typedef struct {
+    int64_t *at, base;
+    int source;
+} InPlace;
+
+/* Left factors are (rows, count), starts (rows or 1, columns or 1); right factors as in Right and Whole, over an image of
+ * ``image`` numbers of a ``type``, which hold ``fill`` where none is put. ``form``: of results of floats; ``rounding``: of
+ * their products and sums in windows; ``has_gaps``: some
+ * taps stand for zeros, and no left factors are put beside them; ``has_planes``: the planes of an image can be put together
+ * one by one. Of windows rows are channels of all batches, ``taps`` are
+ * in a plane, ``window`` has rows and columns of results, and steps between both. */
+typedef struct {
+    int how, starts, swapped, pack_steps, store_steps, type, left_type, form, rounding;
+    int is_filled, has_gaps, has_planes, nan_wins, drops_bits, is_last, is_zero_positive;
+    float zero, fill;
+    int64_t rows, count, columns, image, start_rows[2], start_columns[2], numbers[3], group, window[4], *taps, *places;
+    int64_t *row_at; /* bytes from the result's address to each row of sums, where rows lie whole; else none */
+    InPlace image_in_place, left_in_place; /* of taps, and of rows */
+    Requantisation r;
+    PackStep *from;
+    StoreStep *to;
+} Product;
+
+/* A product that is under way: operands are read before anything is written, so that they may lie anywhere; but planes of an
+ * image that is not written to only when their sums are formed (``reads_planes``). ``has_pool``:
+ * whether it is shared with the team. ``ranges``: of the left and right
+ * factors that each part has read, see widen_range. */
+typedef struct {
+    const Product *p;
+    const int64_t *pointers;
+    int result, normal, is_finite, uses_dot4, has_pool, reads_planes;
+    int stores_directly; /* sums go where they belong as they are formed */
+    const Epilogue *epilogue; /* or none */
+    _Atomic int64_t lacks_memory, has_nan; /* has_nan: among the sums, and nobody knows which one it would be */
+    uint32_t ranges[2][MOST_PARTS][2];
+    void *block;
+    int64_t *steps[3]; /* multiplier, amount and zero point of each row */
+    FastRequant *fast_steps; /* the same for each row, where it is short */
+    int64_t *own_starts;    /* room for what the sums of each row start from by the next command; ``has_own_starts`` */
+    int has_own_starts;
+    char *starts[2], *sums, *left, *packed, *image;
+} ProductRun;
+
+/* ``rows`` and ``columns``: of the result, and where each row of a tensor begins, in bytes from its address on, of words
+ * of ``word`` bytes; 0, and none, where they do not lie in rows without gaps. */
+typedef struct {
+    int tensors, tiles; /* tensors: the last one is the result */
+    Product *product; /* instead of pieces */
+    int64_t lane_bytes, amount; /* amount: about how many products or steps of elements it takes */
+    Extent extents[MOST_OPERANDS + 2];
+    int64_t rows, columns, *row_at[MOST_OPERANDS + 2];
+    int word[MOST_OPERANDS + 2];
+    Tile *all;
+} Plan;
+
+/* A plan with its tensors at some addresses. */
+typedef struct {
+    const Plan *plan;
+    const int64_t *pointers, *offsets;
+} BoundPlan;
+
+/* Part of a memory: space, core or -1, first offset, offset after the last one, address of offset 0. */
+typedef struct {
+    int64_t space, core, first, stop, pointer;
+} MemoryRegion;
+
+/* What each command is, from the first of a stretch on. */
+typedef struct {
+    const int32_t *numbers;
+    const int8_t *spaces;
+    const int64_t *offsets;
+    const int16_t *cores;
+    const MemoryRegion *regions;
+    int64_t count;
+} Commands;
+
+/* A command of pieces that needs nothing of those before it, and has nothing that they need: it is carried out at the same
+ * time, as another engine of the chip would. It can be carried out again. */
+typedef struct {
+    const BoundPlan *bound;
+    int is_done;
+} Concurrent;
+
+/* elements.c: functions over elements, stored anywhere. */
+int elements_has_table(int function);
+int elements_axes_to_cut(int function);
+void look_up_words(const void *row, int64_t size, const void *index, int index_size, int64_t count, int word, uint32_t fill, int fills,
+                   void *result);
+void elements_compute(const Elements *e);
+void elements_store(const Elements *e, const Stored *to);
+void elements_take(Elements *e, Stored *to, int axis, int64_t first, int64_t count);
+int elements_shifts_fit(const Elements *e);
+
+/* layout.c: facts of a plan that hold at all addresses. */
+int layout_find(Plan *plan);
+void plan_free(Plan *plan);
+void product_free(Product *p);
+
+/* gather.c: all numbers of one packing step; ``range``: widened by them, or none, see widen_range. */
+void gather(const PackStep *g, const void *data, char *to, int as, uint32_t *range);
+
+/* in_place.c: bytes of products that need no packing. */
+int in_place_find(Product *p);
+const void *in_place_data(const InPlace *in_place, const int64_t *pointers);
+
+/* operands.c: the operands of a product packed. */
+void range_take(int64_t count, int64_t block, int64_t part, int64_t parts, int64_t *first, int64_t *last);
+void operands_find_planes(Product *p);
+void operands_prepare(ProductRun *w);
+void operands_gather_planes(const ProductRun *w, int64_t first, int64_t last, char *image);
+GemmInt operands_gemm_int(const ProductRun *w);
+Requantisation operands_requantisation(const ProductRun *w);
+void operands_start_steps(const Product *p, int number, int64_t *row, int64_t *column);
+
+/* product.c: the sums of a product. */
+int product_is_integer(const Product *p);
+int product_image_as(const Product *p);
+int product_left_as(const Product *p);
+int product_start_as(const Product *p);
+int64_t product_start_size(const Product *p, int number);
+int64_t product_cost(const Product *p);
+size_t product_lay_out(const Product *p, char *block, ProductRun *w);
+int product_begin(ProductRun *w, const Plan *plan, const int64_t *pointers, int has_pool, int keeps_image);
+void *product_results(const ProductRun *w);
+int64_t product_most_parts(const Product *p, const int64_t *range);
+void product_take_range(const Product *p, const int64_t *range, int64_t part, int64_t parts, int64_t *taken);
+int product_sum(const ProductRun *w, const int64_t *range);
+int product_sum_parts(ProductRun *w, const int64_t *range, Concurrent *concurrent);
+void product_store(ProductRun *w);
+
+/* run.c: plans with their tensors at some addresses. */
+int result_tensor(const BoundPlan *bound);
+int are_disjoint(const BoundPlan *one, int tensor, const BoundPlan *other, int second);
+int bind_tile(const Tile *tile, const int64_t *pointers, int result, Elements *e, Stored *to);
+int tiles_fit(const BoundPlan *bound, int64_t parts);
+int run_tiles(const BoundPlan *bound, int has_pool, Concurrent *concurrent);
+void parallel_for_with(int has_pool, int64_t parts, ParallelTask task, void *of, Concurrent *concurrent);
+int plan_run(const BoundPlan *all, int count, int has_pool, Concurrent *concurrent);
+
+/* fusion.c: plans that follow each other, block by block. */
+int have_same_rows(const BoundPlan *one, int tensor, const BoundPlan *other, int second);
+int can_follow(const BoundPlan *before, int count, const BoundPlan *next);
+int runs_concurrently(const BoundPlan *all, int count, const BoundPlan *next);
+int fusion_run(const BoundPlan *all, int count, ProductRun *w, int has_pool, Concurrent *concurrent);
+
+/* batch.c: commands one after the other, by the plans of their forms. */
+int64_t batch_run(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, int has_pool, int *has_failed);
+
+#endif

@@ -1,0 +1,297 @@
+/* Products, of matrices or of windows over an image: sums of packed operands, and results put where they belong. */
+
+#include "plan.h"
+
+int64_t product_start_size(const Product *p, int number)
+{
+    return number < p->starts ? p->start_rows[number] * p->start_columns[number] : 1;
+}
+
+int product_is_integer(const Product *p)
+{
+    return p->how == GEMM_INT || p->how == WINDOW_INT;
+}
+
+int product_start_as(const Product *p)
+{
+    return product_is_integer(p) ? AS_WIDE : AS_FLOATS;
+}
+
+int product_image_as(const Product *p)
+{
+    return p->type == FLOATS_OF_IMAGE ? AS_FLOATS : p->type == SIGNED_WORDS ? AS_WORDS : AS_BYTES;
+}
+
+int product_left_as(const Product *p)
+{
+    return p->how == GEMM_INT ? AS_WORDS : p->how == WINDOW_INT ? AS_INTEGERS : AS_FLOATS;
+}
+
+/* Bytes of a sum before it is rounded. */
+static size_t sum_size(const Product *p)
+{
+    return product_is_integer(p) ? (size_t)p->r.size : packed_size[product_image_as(p)];
+}
+
+/* The parts of a block, one after the other, each at a multiple of 64 bytes; its size. */
+size_t product_lay_out(const Product *p, char *block, ProductRun *w)
+{
+    const size_t rows = (size_t)(p->rows + ROWS), count = (size_t)p->count + 1, number = packed_size[product_left_as(p)];
+    const size_t sums = (size_t)(p->rows * p->columns) * sum_size(p);
+    const size_t exact = p->how == GEMM_INT ? rows : 0;
+    const size_t sizes[] = {rows * 8, rows * 8, rows * 8, exact * sizeof(FastRequant), exact * 8,
+                            (size_t)product_start_size(p, 0) * 8, (size_t)product_start_size(p, 1) * 8, sums,
+                            rows * count * number, p->how == GEMM_F32 || p->how == GEMM_INT ? rows * (count + 4) * number : 0,
+                            (size_t)p->image * packed_size[product_image_as(p)]};
+    char **parts[] = {(char **)&w->steps[0], (char **)&w->steps[1], (char **)&w->steps[2], (char **)&w->fast_steps,
+                      (char **)&w->own_starts, &w->starts[0], &w->starts[1], &w->sums, &w->left, &w->packed, &w->image};
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        *parts[i] = block + at;
+        at += (sizes[i] + 127) / 64 * 64;
+    }
+    return at;
+}
+
+static size_t size_of_work(const Product *p)
+{
+    ProductRun nowhere;
+    return product_lay_out(p, NULL, &nowhere);
+}
+
+/* The windows of channels [first, last), whose planes begin at ``image``. Sums start from a number of each channel, or floats
+ * from zeros. */
+static void search_windows(const ProductRun *w, int64_t first, int64_t last, const char *image)
+{
+    const Product *p = w->p;
+    const int64_t plane = p->image / p->rows, *size = p->window;
+    char *sums = w->sums + (size_t)(first * p->columns) * sum_size(p);
+    if (p->how == WINDOW_MAX) {
+        const WindowMax of = {image, p->starts ? (const float *)w->starts[0] : NULL, p->taps, 0, last - first, plane, p->count,
+                            size[0], size[1], size[2], size[3], p->type == SIGNED_BYTES ? SI8 : p->type == UNSIGNED_BYTES ? UI8 : F32,
+                            p->is_last};
+        simd->window_max(&of, sums);
+    } else if (p->how == WINDOW_F32) {
+        const WindowF32 of = {(const float *)image, (const float *)w->left + first * p->count,
+                            p->starts ? (const float *)w->starts[0] + first : NULL, p->taps, last - first, plane, p->count,
+                            size[0], size[1], size[2], size[3], p->rounding, bits_of(p->zero) != 0};
+        simd->window_f32(&of, (float *)sums);
+    } else {
+        const WindowInt of = {image, w->stores_directly ? p->row_at + first : NULL, (const int32_t *)w->left + first * p->count,
+                                 (const int64_t *)w->starts[0] + first,
+                                 p->taps, last - first, plane, p->count, size[0], size[1], size[2], size[3],
+                                 p->type == SIGNED_BYTES ? SI8 : UI8};
+        const Requantisation r = operands_requantisation(w);
+        simd->window_int(&of, &r, w->stores_directly ? product_results(w) : sums);
+    }
+}
+
+/* Bytes of planes that are put together before their windows are looked at: they stay in the nearest cache. */
+#define BYTES_OF_PLANES ((int64_t)1 << 14)
+
+/* The same, with planes that are put together here where they are not yet. -1: there is no memory. */
+static int sum_windows(const ProductRun *w, int64_t first, int64_t last)
+{
+    const Product *p = w->p;
+    const int64_t plane = p->image / p->rows, bytes = plane * (int64_t)packed_size[product_image_as(p)];
+    if (!w->reads_planes) {
+        search_windows(w, first, last, w->image + first * bytes);
+        return 0;
+    }
+    const int64_t most = bytes < BYTES_OF_PLANES ? BYTES_OF_PLANES / bytes : 1;
+    char *image = scratch_acquire(SCRATCH_PART, scratch_aligned(most * bytes));
+    if (!image)
+        return -1;
+    for (int64_t next; first < last; first = next) {
+        next = last - first < most ? last : first + most;
+        operands_gather_planes(w, first, next, image);
+        search_windows(w, first, next, image);
+    }
+    scratch_release(SCRATCH_PART, image);
+    return 0;
+}
+
+/* Products of float32 in chains that one takes as long as, of each way to add them. */
+int64_t product_cost(const Product *p)
+{
+    return p->how == GEMM_F16 ? 4 : p->how == WINDOW_F32 ? 16 : p->how >= WINDOW_INT ? 4 : 1;
+}
+
+/* The sums of some rows and columns: first and last row, first and last column. -1: there is no memory. */
+int product_sum(const ProductRun *w, const int64_t *range)
+{
+    const Product *p = w->p;
+    if (p->how >= WINDOW_F32)
+        return sum_windows(w, range[0], range[1]);
+    if (p->how == GEMM_INT) {
+        const Requantisation r = operands_requantisation(w);
+        GemmInt of = operands_gemm_int(w);
+        of.first_row = range[0];
+        of.last_row = range[1];
+        of.first = range[2];
+        of.last = range[3];
+        of.steps = w->fast_steps;
+        of.epilogue = w->epilogue;
+        return simd->gemm_int(&of, &r, product_results(w));
+    }
+    const Left left = {(const float *)w->left, (const float *)w->packed, p->rows, range[0], range[1]};
+    const Right right = {(const float *)w->image, p->taps, p->places, p->count, p->columns, range[2], range[3]};
+    if (p->how == GEMM_F16) {
+        const GemmF16 gemm = {(float *)w->sums, p->group, p->nan_wins, p->drops_bits};
+        return simd->gemm_f16(&left, &right, &gemm);
+    }
+    GemmF32 gemm = {.result = product_results(w), .row_at = w->stores_directly ? p->row_at : NULL, .position = p->starts,
+                     .normal = w->normal, .swapped = p->swapped, .epilogue = w->epilogue};
+    for (int i = 0; i < 2; i++) {
+        gemm.starts[i].numbers = (const float *)w->starts[i];
+        operands_start_steps(p, i, &gemm.starts[i].row, &gemm.starts[i].column);
+    }
+    return simd->gemm_f32(&left, &right, &gemm);
+}
+
+/* Whether a NaN is among some sums. */
+static int has_nan(const ProductRun *w, const int64_t *range)
+{
+    const Product *p = w->p;
+    if (product_is_integer(p) || product_image_as(p) != AS_FLOATS || w->is_finite)
+        return 0;
+    uint32_t found = 0;
+    for (int64_t row = range[0]; row < range[1]; row++) {
+        const float *sums = (const float *)w->sums + row * p->columns;
+        for (int64_t i = range[2]; i < range[3]; i++)
+            found |= (uint32_t)((bits_of(sums[i]) & 0x7fffffff) > 0x7f800000);
+    }
+    return found != 0;
+}
+
+/* Floats rounded to a format, where they belong; both in the steps of a shape. */
+static void round_words(const int64_t *shape, int format, const Stored *from, const Stored *to)
+{
+    uint16_t words[512];
+    float numbers[512];
+    for (int64_t n = 0; n < shape[0]; n++)
+        for (int64_t c = 0; c < shape[1]; c++)
+            for (int64_t h = 0; h < shape[2]; h++)
+                for (int64_t first = 0; first < shape[3]; first += 512) {
+                    const int64_t used = shape[3] - first < 512 ? shape[3] - first : 512;
+                    const float *own = (const float *)from->data + n * from->step[0] + c * from->step[1] + h * from->step[2] +
+                                       first * from->step[3];
+                    uint16_t *out = (uint16_t *)(uintptr_t)to->data + n * to->step[0] + c * to->step[1] + h * to->step[2] +
+                                    first * to->step[3];
+                    for (int64_t i = 0; from->step[3] != 1 && i < used; i++)
+                        numbers[i] = own[i * from->step[3]];
+                    simd->round_floats(from->step[3] == 1 ? own : numbers, to->step[3] == 1 ? out : words, format, used);
+                    for (int64_t i = 0; to->step[3] != 1 && i < used; i++)
+                        out[i * to->step[3]] = words[i];
+                }
+}
+typedef struct {
+    ProductRun *w;
+    const int64_t *range;
+} PartOfSums;
+
+/* Columns that are worth a part of their own: left factors are read again for each. */
+#define WIDE_ENOUGH 64
+
+/* The parts that the sums of a range are cut into, at most. */
+int64_t product_most_parts(const Product *p, const int64_t *range)
+{
+    const int64_t columns = (range[3] - range[2]) / WIDE_ENOUGH, rows = (range[1] - range[0] + ROWS - 1) / ROWS;
+    return p->how >= WINDOW_F32 ? range[1] - range[0] : columns > rows ? columns : rows;
+}
+
+/* One of ``parts`` parts of the rows and columns of a range; perhaps none of them. The windows of a channel stay together. */
+void product_take_range(const Product *p, const int64_t *range, int64_t part, int64_t parts, int64_t *found)
+{
+    memcpy(found, range, 4 * sizeof *found);
+    const int by_columns = p->how < WINDOW_F32 && (range[3] - range[2]) / WIDE_ENOUGH >= parts;
+    const int axis = 2 * by_columns, block = p->how >= WINDOW_F32 ? 1 : by_columns ? 32 : ROWS;
+    int64_t first, last;
+    range_take(range[axis + 1] - range[axis], block, part, parts, &first, &last);
+    found[axis + 1] = range[axis] + last;
+    found[axis] = range[axis] + first;
+}
+
+static void sum_part(void *of, int64_t part, int64_t parts)
+{
+    const PartOfSums *all = of;
+    int64_t range[4];
+    product_take_range(all->w->p, all->range, part, parts, range);
+    if (range[0] >= range[1] || range[2] >= range[3])
+        return;
+    if (product_sum(all->w, range))
+        atomic_store(&all->w->lacks_memory, 1);
+    else if (has_nan(all->w, range))
+        atomic_store(&all->w->has_nan, 1);
+}
+
+/* The sums of some rows and columns; whether they are known. */
+int product_sum_parts(ProductRun *w, const int64_t *range, Concurrent *concurrent)
+{
+    const Product *p = w->p;
+    PartOfSums all = {w, range};
+    /* Right factors are packed for whole blocks of rows: few rows take as long. */
+    const int64_t rows = range[1] - range[0], least = p->how < WINDOW_F32 ? ROWS : 1;
+    const int64_t amount = (rows < least ? least : rows) * (range[3] - range[2]) * p->count * product_cost(p);
+    const int64_t most = product_most_parts(p, range);
+    parallel_for_with(w->has_pool, pool_parts(w->has_pool, amount, most), sum_part, &all, concurrent);
+    return !w->lacks_memory && !w->has_nan;
+}
+
+/* Words of a part of the result, from sums in their format. */
+static void put_part(void *of, int64_t part, int64_t parts)
+{
+    const ProductRun *w = of;
+    const Product *p = w->p;
+    const int is_rounded = !product_is_integer(p) && product_image_as(p) == AS_FLOATS && p->form != F32;
+    const int size = is_rounded ? (int)sizeof(float) : 0;
+    for (int i = 0; i < p->store_steps; i++) {
+        const StoreStep *s = &p->to[i];
+        int64_t shape[4], first, last;
+        const int axis = longest_axis(s->shape, 4);
+        range_take(s->shape[axis], axis == 3 ? 64 : 1, part, parts, &first, &last);
+        if (first == last)
+            continue;
+        memcpy(shape, s->shape, sizeof shape);
+        shape[axis] = last - first;
+        const int word = format_size[s->to.format];
+        Stored from = {w->sums + (s->first + first * s->step[axis]) * (size ? size : word), s->to.format,
+                       {s->step[0], s->step[1], s->step[2], s->step[3]}};
+        Stored to = s->to;
+        to.data = (const char *)offset_by(to.data, w->pointers[w->result]) + first * to.step[axis] * word;
+        if (is_rounded)
+            round_words(shape, p->form, &from, &to);
+        else
+            move_words(shape, &from, &to);
+    }
+}
+
+void product_store(ProductRun *w)
+{
+    const Product *p = w->p;
+    if (!w->stores_directly)
+        parallel_for(w->has_pool, pool_parts(w->has_pool, p->rows * p->columns * STEPS_OF_READING, MOST_PARTS), put_part, w);
+}
+
+static int product_lies_well(const Product *p, const int64_t *pointers, int result)
+{
+    uintptr_t odd = 0;
+    for (int i = 0; i < p->pack_steps; i++)
+        if (p->from[i].source >= 0)
+            odd |= (uintptr_t)offset_by(p->from[i].from.data, pointers[p->from[i].source]) %
+                   (uintptr_t)format_size[p->from[i].from.format];
+    for (int i = 0; i < p->store_steps; i++)
+        odd |= (uintptr_t)offset_by(p->to[i].to.data, pointers[result]) % (uintptr_t)format_size[p->to[i].to.format];
+    return !odd;
+}
+/* A product with its operands read, but planes that are ``kept``; 0 where it cannot be. The caller gives its block back. */
+int product_begin(ProductRun *w, const Plan *plan, const int64_t *pointers, int has_pool, int is_kept)
+{
+    const Product *p = plan->product;
+    *w = (ProductRun){.p = p, .pointers = pointers, .result = plan->tensors - 1, .has_pool = has_pool,
+                .reads_planes = p->has_planes && is_kept};
+    w->block = product_lies_well(p, pointers, w->result) ? scratch_acquire(SCRATCH_PRODUCT, size_of_work(p)) : NULL;
+    if (w->block)
+        operands_prepare(w);
+    return w->block != NULL;
+}

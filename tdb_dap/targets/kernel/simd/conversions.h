@@ -1,0 +1,226 @@
+/* Conversions between formats, element by element; arithmetic/elements.py says what each one is. */
+
+#ifndef TDB_DAP_SIMD_CONVERSIONS_H
+#define TDB_DAP_SIMD_CONVERSIONS_H
+
+#include "elements_int.h"
+
+/* A loop for each way to round: what does not change inside is known to the compiler. */
+#define BY_MODE(Each)                                                                                                  \
+    switch (mode) {                                                                                                    \
+    case HALF_EVEN: Each(HALF_EVEN)                                                                                    \
+    case HALF_AWAY: Each(HALF_AWAY)                                                                                    \
+    case TOWARD_ZERO: Each(TOWARD_ZERO)                                                                                \
+    case DOWN: Each(DOWN)                                                                                              \
+    case UP: Each(UP)                                                                                                  \
+    default: Each(HALF_UP)                                                                                             \
+    }
+
+static inline double NAME(rounded_by)(double number, int mode)
+{
+    switch (mode) {
+    case HALF_EVEN: return __builtin_rint(number);
+    case HALF_AWAY: return __builtin_copysign(__builtin_floor(__builtin_fabs(number) + 0.5), number);
+    case TOWARD_ZERO: return __builtin_trunc(number);
+    case DOWN: return __builtin_floor(number);
+    case UP: return __builtin_ceil(number);
+    default: return __builtin_floor(number + 0.5);
+    }
+}
+
+/* The same of float32 without a wider format: what is left of a number, less than 1, is exact where it matters. */
+static inline float NAME(rounded_float)(float number, int mode)
+{
+    const float size = __builtin_fabsf(number), low = __builtin_floorf(number), whole = __builtin_floorf(size);
+    switch (mode) {
+    case HALF_EVEN: return __builtin_rintf(number);
+    case HALF_AWAY: return __builtin_copysignf(whole + (size - whole >= 0.5f ? 1.0f : 0.0f), number);
+    case TOWARD_ZERO: return __builtin_truncf(number);
+    case DOWN: return low;
+    case UP: return __builtin_ceilf(number);
+    default: return low + (number - low >= 0.5f ? 1.0f : 0.0f);
+    }
+}
+
+/* The same for results of at most 16 bits: float32 holds their limits. */
+static void NAME(int16_of_floats)(const Grid *grid, int mode, float low, float high, int size, void *result)
+{
+    float numbers[CHUNK];
+    int32_t out[CHUNK];
+    const int64_t count = element_count(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
+#define EACH(mode_)                                                                                                    \
+    for (int64_t i = 0; i < used; i++) {                                                                               \
+        float v = NAME(rounded_float)(numbers[i], mode_);                                                              \
+        v = v < low ? low : v;                                                                                         \
+        v = v > high ? high : v;                                                                                       \
+        v = numbers[i] == numbers[i] ? v : 0.0f;                                                                       \
+        out[i] = (int32_t)v;                                                                                           \
+    }                                                                                                                  \
+    break;
+        BY_MODE(EACH)
+#undef EACH
+        if (size == 1)
+            for (int64_t i = 0; i < used; i++)
+                ((uint8_t *)result)[first + i] = (uint8_t)(uint32_t)out[i];
+        else
+            for (int64_t i = 0; i < used; i++)
+                ((uint16_t *)result)[first + i] = (uint16_t)(uint32_t)out[i];
+    }
+}
+
+/* Floats as whole numbers: rounded by mode, limited, NaN gives 0. */
+static void NAME(ints_of_floats)(const Grid *grid, int mode, double low, double high, int size, void *result)
+{
+    float numbers[CHUNK];
+    int64_t out[CHUNK];
+    const Requantisation r = {.size = size};
+    const int64_t count = element_count(grid);
+    if (size <= 2 && low >= -32768 && high <= 65535) {
+        NAME(int16_of_floats)(grid, mode, (float)low, (float)high, size, result);
+        return;
+    }
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
+#define EACH(mode_)                                                                                                    \
+    for (int64_t i = 0; i < used; i++) {                                                                               \
+        double v = NAME(rounded_by)(numbers[i], mode_);                                                                \
+        v = v < low ? low : v;                                                                                         \
+        v = v > high ? high : v;                                                                                       \
+        out[i] = numbers[i] == numbers[i] ? (int64_t)v : 0;                                                            \
+    }                                                                                                                  \
+    break;
+        BY_MODE(EACH)
+#undef EACH
+        NAME(store_low_bytes)(&r, out, result, first, used);
+    }
+}
+
+/* Between formats of floats, half to even; float32 is flushed first where ``flushes``. A NaN has all bits set. */
+static void NAME(floats_of_floats)(const Grid *grid, int flushes, int format, void *result)
+{
+    float numbers[CHUNK];
+    const int64_t count = element_count(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
+        if (flushes)
+            NAME(flushed)(numbers, F32, 0, used);
+        if (format == F32)
+            for (int64_t i = 0; i < used; i++)
+                numbers[i] = number_of(bits_of(numbers[i]) | (numbers[i] != numbers[i] ? 0x7fffffff : 0));
+        NAME(write_floats)(numbers, result, format, 0, first, used);
+    }
+}
+
+/* float32 rounded to whole numbers by mode; a zero keeps the sign, what is not finite stays. */
+static void NAME(integral_floats)(const Grid *grid, int mode, float *result)
+{
+    float numbers[CHUNK];
+    const int64_t count = element_count(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        float *out = result + first;
+        NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
+#define EACH(mode_)                                                                                                    \
+    for (int64_t i = 0; i < used; i++) {                                                                               \
+        const float whole = NAME(rounded_float)(numbers[i], mode_);                                                \
+        const uint32_t sign = bits_of(numbers[i]) & 0x80000000;                                                        \
+        const uint32_t bits = whole == 0 ? sign : bits_of(whole);                                                      \
+        out[i] = number_of((bits_of(numbers[i]) & 0x7fffffff) < 0x7f800000 ? bits : bits_of(numbers[i]));              \
+    }                                                                                                                  \
+    break;
+        BY_MODE(EACH)
+#undef EACH
+    }
+}
+
+/* float32 as f16 by a mode other than half to even; subnormals are flushed, magnitudes from 65536 on are infinite. */
+static void NAME(f16_by_mode)(const Grid *grid, int mode, uint16_t *result)
+{
+    float numbers[CHUNK];
+    const int64_t count = element_count(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
+        NAME(flushed)(numbers, F32, 0, used);
+#define EACH(mode_)                                                                                                    \
+    for (int64_t i = 0; i < used; i++) {                                                                               \
+        const float number = numbers[i];                                                                               \
+        const uint32_t size = bits_of(number) & 0x7fffffff, sign = bits_of(number) & 0x80000000;                       \
+        const uint32_t exponent = size < (113u << 23) ? 113u << 23 : size & 0x7f800000; /* at least 2^-14 */           \
+        const uint32_t unit = exponent - (10u << 23);                                                                  \
+        const float steps = NAME(rounded_float)(number * number_of((254u << 23) - unit), mode_);                       \
+        const float found = number_of(bits_of(steps) & 0x7fffffff) * number_of(unit);                                  \
+        const int outward = mode_ == HALF_AWAY || mode_ == HALF_UP || (mode_ == DOWN && sign) || (mode_ == UP && !sign);                 \
+        const uint32_t limited = found > 65504.0f ? (outward ? 0x7f800000 : 0x477fe000) : bits_of(found);              \
+        const uint32_t bits = size >= 0x47800000 ? (size > 0x7f800000 ? size : 0x7f800000) : limited;                  \
+        numbers[i] = number_of(bits | sign);                                                                           \
+    }                                                                                                                  \
+    break;
+        BY_MODE(EACH)
+#undef EACH
+        NAME(write_floats)(numbers, result, F16, 0, first, used);
+    }
+}
+
+/* Whole numbers as floats of a format, half to even. */
+static void NAME(floats_of_ints)(const Grid *grid, int format, void *result)
+{
+    int64_t numbers[CHUNK];
+    float floats[CHUNK];
+    const int64_t count = element_count(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_ints)(numbers, grid, &grid->operands[0], first, used);
+        for (int64_t i = 0; i < used; i++)
+            floats[i] = (float)numbers[i];
+        NAME(write_floats)(floats, result, format, 0, first, used);
+    }
+}
+
+/* Halves rounded to whole numbers by mode; a zero keeps the sign, what is not finite stays. */
+static void NAME(integral_halves)(const Grid *grid, int mode, uint16_t *result)
+{
+    float numbers[CHUNK];
+    int32_t words[CHUNK];
+    const Stored *operand = &grid->operands[0];
+    const int64_t count = element_count(grid);
+    Stored stored = *operand;
+    stored.format = UI16;
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_floats)(numbers, grid, operand, first, used);
+        NAME(load_int32)(words, grid, &stored, first, used);
+        for (int64_t i = 0; i < used; i++) {
+            const uint32_t size = bits_of(numbers[i]) & 0x7fffffff, sign = bits_of(numbers[i]) & 0x80000000;
+            const float whole = NAME(rounded_float)(numbers[i], mode);
+            numbers[i] = number_of((bits_of(whole) & 0x7fffffff) | sign);
+            words[i] = size < 0x7f800000 ? -1 : words[i];
+        }
+        for (int64_t i = 0; i < used; i++) {
+            const uint16_t half = operand->format == F16 ? NAME(to_f16)(numbers[i]) : NAME(to_bf16)(numbers[i]);
+            result[first + i] = words[i] == -1 ? half : (uint16_t)words[i];
+        }
+    }
+}
+
+/* Magnitudes of float32, as they are stored. */
+static void NAME(magnitudes)(const Grid *grid, uint32_t *result)
+{
+    float numbers[CHUNK];
+    const int64_t count = element_count(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
+        for (int64_t i = 0; i < used; i++)
+            result[first + i] = bits_of(numbers[i]) & 0x7fffffff;
+    }
+}
+
+#undef BY_MODE
+
+#endif

@@ -1,0 +1,153 @@
+/* Requantisation of sums: rectified, multiplied, shifted with rounding, moved to a zero point, limited, and cut to their width;
+ * see arithmetic/requantisation.py. Sums and products wrap as in NumPy. */
+
+#ifndef TDB_DAP_SIMD_REQUANTISE_H
+#define TDB_DAP_SIMD_REQUANTISE_H
+
+#include "vectors.h"
+
+#define CHUNK_OF_ROW 512 /* numbers at a time, those of CHUNK in elements.h */
+
+/* The numbers of a row, some at a time: every step is a loop of its own, which compilers turn into vectors. */
+static inline void NAME(requantise_row)(const Requantisation *r, int64_t row, const int64_t *numbers, int64_t *out,
+                                           int64_t count)
+{
+    const int64_t multiplier = r->multiplier[row], zero = r->zero[row], low = r->low, high = r->high;
+    const int amount = (int)r->amount[row];
+    for (int64_t i = 0; i < count; i++) {
+        int64_t v = r->held ? (int64_t)(int32_t)(uint32_t)(uint64_t)numbers[i] : numbers[i];
+        v = r->rectified && v < 0 ? 0 : v;
+        out[i] = times(v, multiplier);
+    }
+    if (amount >= 0) {
+        for (int64_t i = 0; i < count; i++)
+            out[i] = (int64_t)((uint64_t)out[i] << amount);
+    } else {
+        const ShiftRounding rounding = rounding_of(r->mode, -amount);
+        for (int64_t i = 0; i < count; i++)
+            out[i] = rounded_shift(out[i], -amount, rounding);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        int64_t v = plus(out[i], zero);
+        v = v < low ? low : v;
+        out[i] = v > high ? high : v;
+    }
+}
+
+/* The same where every number has steps of its own; shifts are those of a single number. */
+static void NAME(requantise_each)(const Requantisation *r, const int64_t *numbers, const int64_t *multiplier,
+                                   const int64_t *amount, const int64_t *zero, int64_t *out, int64_t count)
+{
+    int64_t products[CHUNK_OF_ROW];
+    for (int64_t i = 0; i < count; i++) {
+        int64_t v = r->held ? (int64_t)(int32_t)(uint32_t)(uint64_t)numbers[i] : numbers[i];
+        v = r->rectified && v < 0 ? 0 : v;
+        products[i] = times(v, multiplier[i]);
+    }
+#define EACH(mode_)                                                                                                    \
+    case mode_:                                                                                                        \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            const int right = amount[i] < 0 ? (int)-amount[i] : 0;                                                     \
+            const int64_t rounded = rounded_shift(products[i], right, rounding_of(mode_, right));                      \
+            const int64_t shifted = (int64_t)((uint64_t)products[i] << (amount[i] < 0 ? 0 : amount[i]));               \
+            int64_t moved = plus(amount[i] < 0 ? rounded : shifted, zero[i]);                                          \
+            moved = moved < r->low ? r->low : moved;                                                                   \
+            out[i] = moved > r->high ? r->high : moved;                                                                \
+        }                                                                                                              \
+        break;
+    switch (r->mode) {
+        EACH(HALF_EVEN)
+        EACH(HALF_AWAY)
+        EACH(TOWARD_ZERO)
+        EACH(DOWN)
+        EACH(UP)
+        EACH(HALF_UP)
+        EACH(HALF_DOWN)
+    }
+#undef EACH
+}
+
+/* The low bytes of numbers, stored from element ``start`` of a result on. */
+ALWAYS_INLINE void NAME(store_low_bytes)(const Requantisation *r, const int64_t *out, void *result, int64_t start, int64_t count)
+{
+    if (r->size == 1)
+        for (int64_t i = 0; i < count; i++)
+            ((uint8_t *)result)[start + i] = (uint8_t)(uint64_t)out[i];
+    else if (r->size == 2)
+        for (int64_t i = 0; i < count; i++)
+            ((uint16_t *)result)[start + i] = (uint16_t)(uint64_t)out[i];
+    else if (r->size == 4)
+        for (int64_t i = 0; i < count; i++)
+            ((uint32_t *)result)[start + i] = (uint32_t)(uint64_t)out[i];
+    else
+        memcpy((int64_t *)result + start, out, (size_t)count * sizeof *out);
+}
+
+/* What sums start from: numbers ``step`` apart, or one number for all of them. */
+typedef struct {
+    const int64_t *numbers;
+    int64_t step;
+} NAME(StartOfRow);
+
+/* ``count`` sums of a row after the steps, the first ``used`` of them stored from element ``to`` of a result on.
+ * ``sums`` are changed. The caller's ``count`` is a constant, where that is possible: then loops need no rests. */
+ALWAYS_INLINE void NAME(requantise)(const Requantisation *r, const FastRequant *s, int64_t row, int32_t *sums,
+                                const NAME(StartOfRow) *begin, void *result, int64_t to, int64_t used, const int64_t count)
+{
+    int64_t out[CHUNK_OF_ROW];
+    const int64_t one = begin->numbers && !begin->step ? *begin->numbers : 0;
+    if (s->wraps && begin->numbers && begin->step)
+        for (int64_t i = 0; i < used; i++)
+            sums[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)(uint64_t)begin->numbers[i * begin->step]);
+    else if (s->wraps && one)
+        for (int64_t i = 0; i < count; i++)
+            sums[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)(uint64_t)one);
+    if (s->form == IN_32_BITS) {
+        const int32_t low = s->low, high = s->high;
+        if (low != INT32_MIN || high != INT32_MAX)
+            for (int64_t i = 0; i < count; i++) {
+                const int32_t v = sums[i] < low ? low : sums[i];
+                sums[i] = v > high ? high : v;
+            }
+        if (used < count) {
+            for (int64_t i = 0; i < used; i++)
+                out[i] = sums[i];
+            NAME(store_low_bytes)(r, out, result, to, used);
+        } else if (r->size == 1)
+            for (int64_t i = 0; i < count; i++)
+                ((uint8_t *)result)[to + i] = (uint8_t)(uint32_t)sums[i];
+        else if (r->size == 2)
+            for (int64_t i = 0; i < count; i++)
+                ((uint16_t *)result)[to + i] = (uint16_t)(uint32_t)sums[i];
+        else
+            memcpy((int32_t *)result + to, sums, (size_t)count * sizeof *sums);
+        return;
+    }
+    if (s->form == SHIFTED_ONCE) {
+        const int64_t multiplier = r->multiplier[row], zero = r->zero[row], low = r->low, high = r->high;
+        const int64_t start = s->wraps ? 0 : one, least = r->rectified ? 0 : INT64_MIN;
+        const int64_t added = s->rounding.added, mask = s->rounding.mask;
+        const int from = s->rounding.from, right = s->right;
+        for (int64_t i = 0; i < count; i++) {
+            int64_t v = sums[i] + start;
+            v = (v < least ? least : v) * multiplier;
+            v = plus((v + added + ((v >> from) & mask)) >> right, zero);
+            v = v < low ? low : v;
+            out[i] = v > high ? high : v;
+        }
+    } else {
+        int64_t numbers[CHUNK_OF_ROW];
+        for (int64_t i = 0; i < count; i++)
+            numbers[i] = s->wraps ? sums[i] : plus(sums[i], one);
+        if (!s->wraps && begin->numbers && begin->step)
+            for (int64_t i = 0; i < used; i++)
+                numbers[i] = plus(numbers[i], begin->numbers[i * begin->step]);
+        NAME(requantise_row)(r, row, numbers, out, count);
+    }
+    if (used < count)
+        NAME(store_low_bytes)(r, out, result, to, used);
+    else
+        NAME(store_low_bytes)(r, out, result, to, count);
+}
+
+#endif

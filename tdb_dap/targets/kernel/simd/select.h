@@ -1,0 +1,71 @@
+/* Words selected by a comparison; see ``conditions`` in semantics/arithmetic.py. */
+
+#ifndef TDB_DAP_SIMD_SELECT_H
+#define TDB_DAP_SIMD_SELECT_H
+
+#include "elements.h"
+
+/* All bits set where numbers are greater, equal or less; of floats those are equal whose bits are. */
+static void NAME(compare_floats)(const Grid *grid, int kind, int32_t *chosen, int64_t first, int64_t used)
+{
+    float a[CHUNK], b[CHUNK];
+    int32_t equal[CHUNK];
+    NAME(load_floats)(a, grid, &grid->operands[0], first, used);
+    NAME(load_floats)(b, grid, &grid->operands[1], first, used);
+    for (int64_t i = 0; i < used; i++)
+        equal[i] = -(int32_t)(bits_of(a[i]) == bits_of(b[i]));
+    NAME(flushed)(a, grid->operands[0].format, 0, used);
+    NAME(flushed)(b, grid->operands[1].format, 0, used);
+    if (kind == IS_EQUAL)
+        memcpy(chosen, equal, (size_t)used * sizeof *chosen);
+    else if (kind == IS_GREATER)
+        for (int64_t i = 0; i < used; i++)
+            chosen[i] = -(int32_t)(a[i] > b[i]) & ~equal[i];
+    else
+        for (int64_t i = 0; i < used; i++)
+            chosen[i] = ~-(int32_t)(a[i] >= b[i]) & ~equal[i];
+}
+
+static void NAME(compare_ints)(const Grid *grid, int kind, int32_t *chosen, int64_t first, int64_t used)
+{
+    int64_t a[CHUNK], b[CHUNK];
+    NAME(load_ints)(a, grid, &grid->operands[0], first, used);
+    NAME(load_ints)(b, grid, &grid->operands[1], first, used);
+    if (kind == IS_EQUAL)
+        for (int64_t i = 0; i < used; i++)
+            chosen[i] = -(int32_t)(a[i] == b[i]);
+    else if (kind == IS_GREATER)
+        for (int64_t i = 0; i < used; i++)
+            chosen[i] = -(int32_t)(a[i] > b[i]);
+    else
+        for (int64_t i = 0; i < used; i++)
+            chosen[i] = -(int32_t)(a[i] < b[i]);
+}
+
+/* Words of the third operand where the condition holds, else of the fourth; of ``size`` bytes. */
+static void NAME(selected)(const Grid *grid, int kind, int size, void *result)
+{
+    int32_t chosen[CHUNK], yes[CHUNK], no[CHUNK];
+    const int64_t count = element_count(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        if (grid->operands[0].format <= BF16)
+            NAME(compare_floats)(grid, kind, chosen, first, used);
+        else
+            NAME(compare_ints)(grid, kind, chosen, first, used);
+        NAME(load_int32)(yes, grid, &grid->operands[2], first, used);
+        NAME(load_int32)(no, grid, &grid->operands[3], first, used);
+        for (int64_t i = 0; i < used; i++)
+            yes[i] = (yes[i] & chosen[i]) | (no[i] & ~chosen[i]);
+        if (size == 1)
+            for (int64_t i = 0; i < used; i++)
+                ((uint8_t *)result)[first + i] = (uint8_t)(uint32_t)yes[i];
+        else if (size == 2)
+            for (int64_t i = 0; i < used; i++)
+                ((uint16_t *)result)[first + i] = (uint16_t)(uint32_t)yes[i];
+        else
+            memcpy((int32_t *)result + first, yes, (size_t)used * sizeof *yes);
+    }
+}
+
+#endif
