@@ -77,7 +77,7 @@ def _compile_changed(compile_: Callable[..., list[str]], sources: list[str], out
 
 
 def checksum(folder: Path) -> int:
-    """Checksum of the C sources of a folder; the kernel holds it, and the package compares it with the sources there."""
+    """Checksum of the C sources of a folder: the kernel holds it, and the package compares it with its own."""
     total = 0
     for source in sorted(folder.rglob("*.[ch]")):
         total = zlib.crc32(source.read_bytes(), total)
@@ -98,7 +98,15 @@ LIBRARY = PlainLibrary(
     "tdb_dap.backends.recorder.library.librecorder",
     sorted(map(str, RECORDER.glob("*.c"))),
     depends=sorted(map(str, RECORDER.glob("*.h"))),
-    extra_compile_args=["-O3", "-g0", "-std=gnu11", "-fvisibility=hidden", "-ftls-model=initial-exec", "-pthread", "-MMD"],
+    extra_compile_args=[
+        "-O3",
+        "-g0",
+        "-std=gnu11",
+        "-fvisibility=hidden",
+        "-ftls-model=initial-exec",
+        "-pthread",
+        "-MMD",
+    ],
     extra_link_args=["-pthread", "-ldl"],
     py_limited_api=True,
     optional=True,

@@ -36,11 +36,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, SI32, DType
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel import elements
-from tdb_dap.targets.kernel.elements import Stored
-from tdb_dap.targets.kernel.integers import Steps, Windows, window_sums
-from tdb_dap.targets.kernel.products import of_matrices
-from tdb_dap.targets.semantics.numerics import dot
+from tdb_dap.targets.arithmetic import dot, elements
+from tdb_dap.targets.arithmetic.elements import Stored
+from tdb_dap.targets.arithmetic.products import of_matrices
+from tdb_dap.targets.arithmetic.requantisation import Steps, Windows, window_sums
 
 SHAPES = [(64, 576, 3136), (512, 4608, 49), (32, 27, 12544), (96, 384, 3136), (1, 512, 1000)]
 """Rows, products per output, columns."""
@@ -75,7 +74,7 @@ def products(clock: float) -> list[dict[str, Any]]:
             ("f16, bf16", lanes / 3, lambda p=halves, s=start: dot.grouped(s, p, 16)),
             (
                 "int8",
-                (4 if kernel.multiplies_bytes() else 2) * lanes,
+                (4 if kernel.widths()[-1] == 16 else 2) * lanes,
                 lambda p=bytes_, s=steps: dot.summed(p, None, s, SI8),
             ),
         ):
@@ -91,7 +90,7 @@ PLANES = [(480, 7, 7), (288, 14, 14), (72, 56, 56)]
 def windows(clock: float) -> list[dict[str, Any]]:
     """Sums over windows of bytes, beside the limit of products of bytes."""
     random = np.random.default_rng(0)
-    limit = clock * kernel.widths()[-1] * (4 if kernel.multiplies_bytes() else 2)
+    limit = clock * kernel.widths()[-1] * (4 if kernel.widths()[-1] == 16 else 2)
     found = []
     for planes, rows, columns in PLANES:
         line = columns + 2

@@ -246,7 +246,7 @@ def test_a_long_command_is_given_up_between_its_parts(
     if with_kernel and not kernel.is_built:
         pytest.skip(kernel.describe())
     monkeypatch.setattr(kernel, "_PART", 1)
-    monkeypatch.setattr("tdb_dap.targets.semantics.numerics.dot._BLOCK", 1000)
+    monkeypatch.setattr("tdb_dap.targets.arithmetic.dot._BLOCK", 1000)
     with kernel.switched(with_kernel):
         debugger.step(3)
         before = debugger.machine.memory.local(0).copy()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32
-from tdb_dap.targets.semantics.numerics.float32 import flush
-from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_AWAY, HALF_EVEN, HALF_UP, TOWARD_ZERO, UP
-from tdb_dap.targets.semantics.numerics.rounding import convert, round_to_float
+from tdb_dap.targets.arithmetic.float32 import flush
+from tdb_dap.targets.arithmetic.rounding import convert, round_to_float
+from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_AWAY, HALF_EVEN, HALF_UP, TOWARD_ZERO, UP
 
 LOWER = (0, 1, 0x4000, 0x7FFF, 0x8000, 0x8001, 0xFFFF)
 """Lower halves about the borders of every mode."""

@@ -11,18 +11,18 @@ import pytest
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
+from tdb_dap.targets.arithmetic import elements, float32
+from tdb_dap.targets.arithmetic.halves import FLUSHED_F16
+from tdb_dap.targets.arithmetic.requantisation import Steps
+from tdb_dap.targets.arithmetic.rounding import convert
+from tdb_dap.targets.arithmetic.stored import Stored, Value
 from tdb_dap.targets.families import arithmetic as op
 from tdb_dap.targets.families import gather as gather_family
 from tdb_dap.targets.families import special
-from tdb_dap.targets.kernel import elements
-from tdb_dap.targets.kernel.integers import Steps
-from tdb_dap.targets.kernel.stored import Stored
+from tdb_dap.targets.kernel.constants import Operator, Reciprocal
 from tdb_dap.targets.semantics import SEMANTICS, execute
-from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.halves import FLUSHED_F16
-from tdb_dap.targets.semantics.numerics.rounding import convert
-from tdb_dap.targets.semantics.registry import Operation, Value
-from tdb_dap.targets.semantics.rules import Reciprocal, Rules
+from tdb_dap.targets.semantics.registry import Operation
+from tdb_dap.targets.semantics.rules import Rules
 from tests.targets.test_sums import numbers
 
 pytestmark = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is not built")
@@ -236,7 +236,7 @@ def test_what_an_index_chooses(dtype: DType, index: DType, fills: bool) -> None:
 
 def test_what_is_not_read_by_the_kernel_is_left_to_numpy() -> None:
     half = Stored(np.zeros((1, 1, 1, 3), np.uint16), F16)
-    assert elements.floats(elements.ADD, half, half, SI8, False) is None
-    assert elements.whole(elements.ADD, half, half, Steps(0), 2) is None
+    assert elements.floats(Operator.ADD, half, half, SI8, False) is None
+    assert elements.integers(Operator.ADD, half, half, Steps(0), 2) is None
     with kernel.switched(False):
-        assert elements.floats(elements.ADD, half, half, F16, False) is None
+        assert elements.floats(Operator.ADD, half, half, F16, False) is None

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32
-from tdb_dap.targets.semantics.numerics import dot, float32
-from tdb_dap.targets.semantics.numerics.dot import group_sum, interleaved_pairs
+from tdb_dap.targets.arithmetic import dot, float32
+from tdb_dap.targets.arithmetic.dot import group_sum, interleaved_pairs
 
 # Random words, with many near the edge of the normal range.
 WORDS = st.one_of(

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tdb_dap.engine.hardware.dtypes import BF16, F16, F32
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel.integers import Windows
+from tdb_dap.targets.arithmetic.requantisation import Windows
+from tdb_dap.targets.arithmetic.sums import weighted
 
 pytestmark = pytest.mark.skipif(not kernel.is_active(), reason=kernel.describe())
 
@@ -65,5 +67,5 @@ def test_every_width_adds_the_same(
     found: list[NDArray[Any]] = []
     for lanes in kernel.widths():
         kernel.choose_width(lanes)
-        found.append(kernel.weighted(windows, weights, starts, form, zero).view(np.uint32))
+        found.append(weighted(windows, weights, starts, {"f32": F32, "f16": F16, "bf16": BF16}[form], zero).view(np.uint32))
     assert all(np.array_equal(found[0], other) for other in found[1:])

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel.integers import UNLIMITED, Steps, Windows, window_sums
-from tdb_dap.targets.kernel.products import Products
-from tdb_dap.targets.semantics.numerics import dot
-from tdb_dap.targets.semantics.numerics.integers import requantised
+from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps, Windows
+from tdb_dap.targets.arithmetic.sums import window_sums
+from tdb_dap.targets.arithmetic.products import Products
+from tdb_dap.targets.arithmetic import dot
+from tdb_dap.targets.arithmetic.shifts import requantised
 
 pytestmark = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is not built")
 
@@ -277,21 +278,6 @@ def test_windows_of_any_taps_are_numpys(
     with kernel.switched(False):
         wanted = requantised(total, after, dtype)
     np.testing.assert_array_equal(words, wanted)
-
-
-def test_bytes_are_refused_where_they_are_not_multiplied() -> None:
-    """A caller that packs bytes for vectors that do not take them gets no wrong sums."""
-    narrow = [lanes for lanes in kernel.widths() if lanes < 16]
-    products = Products(np.ones((8, 4), np.int8), np.ones(64, np.int8), np.arange(4), np.arange(32))
-    one = np.ones(8, np.int64)
-    with kernel_of(narrow[0]):
-        assert not kernel.multiplies_bytes()
-        with pytest.raises(AssertionError):
-            kernel.whole(
-                products, None, (one, 0 * one, 0 * one, 3, False, False, *UNLIMITED), np.empty((8, 32), np.int32)
-            )
-        found = dot.summed(products, None, Steps(3), SI32)
-    np.testing.assert_array_equal(found, np.full((8, 32), 4, np.uint32))
 
 
 @every_width

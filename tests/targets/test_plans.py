@@ -24,15 +24,16 @@ from tdb_dap.engine.hardware.target import Description
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import TdbError
 from tdb_dap.targets import kernel
+from tdb_dap.targets.arithmetic import elements, sums
+from tdb_dap.targets.arithmetic.requantisation import Steps
+from tdb_dap.targets.arithmetic.stored import Place, Unplanned
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
-from tdb_dap.targets.kernel import elements
-from tdb_dap.targets.kernel.integers import Steps
-from tdb_dap.targets.plans import plan, sums
+from tdb_dap.targets.kernel.constants import Operator
+from tdb_dap.targets.plans import plan
 from tdb_dap.targets.plans.forms import PlacelessFields
 from tdb_dap.targets.plans.plan import Plans
 from tdb_dap.targets.semantics import SEMANTICS
-from tdb_dap.targets.semantics.registry import Place, Unplanned
 from tdb_dap.tools.opening import open_debugger
 from tests.targets.commands import chip_named, encoded
 
@@ -302,7 +303,7 @@ def test_a_function_that_looks_at_numbers_has_no_plan() -> None:
         _ = place.numbers
     with pytest.raises(Unplanned):
         _ = place.of(SI32).numbers
-    planned: Any = elements.floats(elements.ADD, place.stored, place.stored, F32, False)
+    planned: Any = elements.floats(Operator.ADD, place.stored, place.stored, F32, False)
     with pytest.raises(TypeError):
         np.where(planned, 1, 0)
 
@@ -310,7 +311,7 @@ def test_a_function_that_looks_at_numbers_has_no_plan() -> None:
 @pytest.mark.parametrize("amount", [-128, -63, 63])
 def test_sums_that_are_shifted_beyond_64_bits_have_no_plan(amount: int) -> None:
     with pytest.raises(Unplanned, match="shift"):
-        sums._steps(Steps(0, amount=amount), SI32)
+        sums._numbers(Steps(0, amount=amount))
 
 
 def test_a_function_that_asks_for_an_address_or_a_register_has_no_plan() -> None:

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel import elements
-from tdb_dap.targets.kernel.elements import finished
-from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
-from tdb_dap.targets.kernel.stored import Stored
-from tdb_dap.targets.semantics.numerics.integers import requantised, shift
+from tdb_dap.targets.arithmetic import elements
+from tdb_dap.targets.arithmetic.elements import finished
+from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps
+from tdb_dap.targets.arithmetic.shifts import requantised, shift
+from tdb_dap.targets.arithmetic.stored import Stored
+from tdb_dap.targets.kernel.constants import Operator
 
 MODES = range(8)
 """Of the last no chip has a meaning; it rounds down."""
@@ -153,7 +154,7 @@ def test_words_that_are_shifted_once(given_: tuple[Array, Steps, DType]) -> None
         expected = requantised(words.astype(np.int64), steps, dtype)
     with kernel.switched(True):
         stored = Stored(words.view(np.uint32), SI32)
-        found = elements.whole(elements.FIRST, stored, stored, steps, dtype.itemsize)
+        found = elements.integers(Operator.FIRST, stored, stored, steps, dtype.itemsize)
     assert found is not None
     assert np.array_equal(found, expected)
 
@@ -170,7 +171,7 @@ def test_zero_points_that_leave_no_number_within_the_limits(zero: int, limits: t
                 expected = requantised(words.astype(np.int64), steps, SI8)
             with kernel.switched(True):
                 stored = Stored(words.view(np.uint32), SI32)
-                found = elements.whole(elements.FIRST, stored, stored, steps, 1)
+                found = elements.integers(Operator.FIRST, stored, stored, steps, 1)
             assert found is not None
             assert np.array_equal(found, expected), (right, multiplier)
 

@@ -7,11 +7,11 @@ import pytest
 
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel import elements
-from tdb_dap.targets.kernel.stored import Stored
+from tdb_dap.targets.arithmetic import elements
+from tdb_dap.targets.arithmetic.rounding import convert
+from tdb_dap.targets.arithmetic.stored import Stored, Value
+from tdb_dap.targets.kernel.constants import Condition
 from tdb_dap.targets.semantics.arithmetic import conditions
-from tdb_dap.targets.semantics.numerics.rounding import convert
-from tdb_dap.targets.semantics.registry import Value
 
 pytestmark = pytest.mark.skipif(not kernel.is_active(), reason="compares the C kernel with NumPy")
 
@@ -39,7 +39,7 @@ def test_words_are_chosen_as_numpy_chooses_them(width: int, dtype: DType, words:
     best = kernel.widths()[-1]
     kernel.choose_width(width)
     try:
-        for kind, expected in zip((0, 1, 2), conditions(Value(a, dtype), Value(b, dtype)), strict=True):
+        for kind, expected in zip(Condition, conditions(Value(a, dtype), Value(b, dtype)), strict=True):
             left, right = Stored(a, dtype), Stored(b, dtype)
             found = elements.selected(kind, left, right, Stored(yes, word), Stored(no, word))
             assert found is not None

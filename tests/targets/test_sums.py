@@ -12,14 +12,15 @@ import pytest
 
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, DType
 from tdb_dap.targets import kernel
+from tdb_dap.targets.arithmetic import dot, float32
+from tdb_dap.targets.arithmetic.products import Products, of_matrices
+from tdb_dap.targets.arithmetic.stored import Value
+from tdb_dap.targets.arithmetic.windows import padded
 from tdb_dap.targets.chips.bm1684x import BM1684X
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import pooling as pooling_family
-from tdb_dap.targets.kernel.products import Products, of_matrices
 from tdb_dap.targets.semantics import pooling
-from tdb_dap.targets.semantics.numerics import dot, float32
-from tdb_dap.targets.semantics.numerics.windows import padded
-from tdb_dap.targets.semantics.registry import Operation, Value
+from tdb_dap.targets.semantics.registry import Operation
 from tests.known import known
 
 needs_kernel = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is not built")

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel.products import of_matrices
+from tdb_dap.targets.arithmetic import dot
+from tdb_dap.targets.arithmetic.products import of_matrices
 from tests.targets.commands import chip_named
 from tests.targets.test_planned_windows import drawn as windows_drawn
 from tests.targets.test_plans import Bench, requantised
@@ -81,6 +82,7 @@ def test_a_copy_of_the_process_has_threads_of_its_own() -> None:
         import os
         import numpy as np
         from tdb_dap.targets import kernel
+from tdb_dap.targets.arithmetic import dot
         from tests.targets.commands import chip_named
         from tests.targets.test_plans import Bench
         from tests.targets.test_team import carried_out
@@ -142,7 +144,7 @@ def test_threads_that_end_leave_no_memory_behind() -> None:
     products = of_matrices(left, np.ones((20_000, 64), np.float32))
 
     def work() -> None:
-        kernel.interleaved(products, [], True, 0.0)
+        dot.interleaved(None, None, products)
 
     def after(count: int) -> int:
         for _ in range(count):

@@ -7,10 +7,11 @@ import pytest
 
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI32, UI8, DType
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.arithmetic.stored import Value
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import arithmetic
-from tdb_dap.targets.semantics.registry import SEMANTICS, Operation, Value
+from tdb_dap.targets.semantics.registry import SEMANTICS, Operation
 
 BITS_OF_INTEGERS = (
     arithmetic.NOT,

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
-from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel.integers import UNLIMITED, Steps, Windows, window_sums
-from tdb_dap.targets.kernel.products import Products, of_matrices
-from tdb_dap.targets.semantics.numerics import dot
-from tdb_dap.targets.semantics.numerics.integers import requantised
+from tdb_dap.targets.arithmetic import dot
+from tdb_dap.targets.arithmetic.products import Products, of_matrices
+from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps, Windows
+from tdb_dap.targets.arithmetic.shifts import requantised
+from tdb_dap.targets.arithmetic.sums import window_sums
 
 pytestmark = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is not built")
 
@@ -204,38 +204,3 @@ def test_sums_over_windows_that_32_bits_may_not_hold_are_left_to_numpy() -> None
     assert window_sums(windows, np.ones((1, 70_000), np.int32), np.zeros(1, np.int64), Steps(0), 8) is None
     least = np.full((1, 4), -32768, np.int16)  # whose magnitude 16 bits do not hold
     assert window_sums(windows._replace(offsets=np.arange(4)), least, np.zeros(1, np.int64), Steps(0), 8) is None
-
-
-def test_what_ends_a_part_waits_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other parts write into arrays that end with the caller."""
-    ended: list[int] = []
-
-    def work(part: kernel.Range) -> None:
-        if part[0] == 0:
-            raise KeyboardInterrupt
-        ended.append(part[0])
-
-    monkeypatch.setattr(kernel, "_pool", None)
-    monkeypatch.setattr(kernel, "threads", lambda: 3)
-    with pytest.raises(KeyboardInterrupt):
-        kernel.side_by_side([(row, row + 1, 0, 1) for row in range(7)], work)
-    assert sorted(ended) == [1, 2, 4, 5], "all that the other threads had to do"
-
-
-@pytest.mark.parametrize("count", [1, 2, 5])
-def test_each_part_is_worked_on_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "threads", lambda: count)
-    done: list[int] = []
-    kernel.side_by_side(range(11), done.append)
-    assert sorted(done) == list(range(11))
-
-
-def test_a_fault_in_any_thread_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "threads", lambda: 3)
-
-    def work(part: int) -> None:
-        if part == 5:
-            raise NotSimulated("this one")
-
-    with pytest.raises(NotSimulated, match="this one"):
-        kernel.side_by_side(range(7), work)

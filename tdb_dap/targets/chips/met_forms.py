@@ -8,9 +8,9 @@ from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.engine.hardware.target import Form
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import TdbError
+from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.declaration.family import Bound
 from tdb_dap.targets.plans.forms import Encoding, Shape, addresses_of, form_of, lane_of
-from tdb_dap.targets.semantics.registry import Unplanned
 
 _MOST = 1 << 14
 """Forms that are kept."""

@@ -1,4 +1,4 @@
-"""Numbers that the kernel's C and its Python callers share: ``scripts/generate_kernel_constants.py`` writes the C header."""
+"""Numbers that C and Python share: ``scripts/generate_kernel_constants.py`` writes the kernel's header from these."""
 
 from __future__ import annotations
 
@@ -64,7 +64,11 @@ class Condition(IntEnum):
 
 
 class Reciprocal(IntEnum):
-    """Division by zeros, infinities and NaNs: by the formula, or exact; ``TRUE_SUBNORMALS``: subnormals are zeros."""
+    """Results of 1/sqrt and division for special numbers.
+
+    BY_FORMULA: the Newton formula runs on their bits; TRUE_ZEROS: true zeros, infinities and NaNs are treated;
+    TRUE_SUBNORMALS: as TRUE_ZEROS, with float32 and bf16 subnormals as zeros.
+    """
 
     BY_FORMULA = 0
     TRUE_ZEROS = 1
@@ -93,6 +97,7 @@ class Factor(IntEnum):
     UNSIGNED_BYTES = 1
     SIGNED_WORDS = 2
     FLOATS_OF_IMAGE = 3
+    UNSIGNED_WORDS = 4
 
 
 class Part(IntEnum):
@@ -102,6 +107,9 @@ class Part(IntEnum):
     RIGHT_FACTORS = 1
     FIRST_START = 2
     SECOND_START = 3
+    MULTIPLIER = 4
+    AMOUNT = 5
+    ZERO_POINT = 6
 
 
 class Accumulation(IntEnum):

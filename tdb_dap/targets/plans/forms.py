@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, NoReturn
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.views import Constant, Operand, View
+from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.declaration.family import Bound
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.declaration.instruction_set import Instruction
 from tdb_dap.targets.declaration.rows import Row
-from tdb_dap.targets.semantics.registry import Unplanned
 
 Located = tuple[Space, int]
 

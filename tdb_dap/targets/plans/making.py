@@ -4,38 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.dtypes import F32, Array
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel.stored import AXES, CONSTANT, OF_SIZE, Planned
+from tdb_dap.targets.arithmetic.elements import Elements, moved
+from tdb_dap.targets.arithmetic.stored import AXES, Place, Stored, Unplanned, Value
+from tdb_dap.targets.arithmetic.sums import Sums
+from tdb_dap.targets.kernel.constants import Function
+from tdb_dap.targets.kernel.records import ElementsRecord, ProductRecord
 from tdb_dap.targets.plans.forms import Form
 from tdb_dap.targets.plans.products import product_of
-from tdb_dap.targets.plans.sums import Sums
 from tdb_dap.targets.plans.tensors import Index, Tensor
 from tdb_dap.targets.plans.windows import convolution_of, windows_of
 from tdb_dap.targets.semantics.execute import constant_bits, function_of
-from tdb_dap.targets.semantics.registry import (
-    MOVES,
-    PRODUCTS,
-    Convolved,
-    Described,
-    MatrixProduct,
-    Operation,
-    Place,
-    Semantic,
-    Unplanned,
-    Value,
-)
+from tdb_dap.targets.semantics.registry import MOVES, PRODUCTS, Convolved, Described, MatrixProduct, Operation, Semantic
 from tdb_dap.targets.semantics.rules import Rules
 
-_SCATTERED = kernel.function_number("scattered")
-_WITH_TABLE = frozenset({kernel.function_number("series"), kernel.function_number("looked_up"), _SCATTERED})
-"""Functions whose last operand is looked at for every element."""
+_WITH_TABLE = frozenset({Function.SERIES, Function.LOOKED_UP, Function.SCATTERED})
+"""Functions whose table is read for every element."""
 
 
 @dataclass(frozen=True)
@@ -62,21 +53,28 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     result = Tensor(view)
     if not result.has_apart():
         raise Unplanned("elements of the result that lie over each other")
-    pieces, sums = [], None
+    calls: list[ElementsRecord] = []
+    product: ProductRecord | None = None
     with np.errstate(all="ignore"):
         if function in PRODUCTS:
             sums = _sums(PRODUCTS[function], form, tensors, (role, result), rules)
+            product = sums.record()
         elif function in MOVES and len(form.bound.operands) == len(tensors) == 1:
-            pieces = _moved(function, form, tensors, (role, result), rules)
+            calls = _moved(function, form, tensors, (role, result), rules)
         else:
-            pieces = _computed(function, form, tensors, (role, result), rules)
+            calls = _computed(function, form, tensors, (role, result), rules)
     every, numbers = [*tensors.values(), result], [form.numbers[each] for each in (*tensors, role)]
     # What is not written stays as it is: the old words have to be where the result is.
-    if any(number == _SCATTERED for number, *_ in pieces) and not _is_over("old", form, tensors, (role, result)):
+    if any(call.function == Function.SCATTERED for call in calls) and not _is_over(
+        "old", form, tensors, (role, result)
+    ):
         raise Unplanned("a result that is not written over what was there")
     # Where both are the same places, an element may be written as soon as it is read; but not if others need it, too.
     alone = {
-        source for number, *_, sources in pieces if number in _WITH_TABLE for source in sources[number != _SCATTERED :]
+        source
+        for call in calls
+        if call.function in _WITH_TABLE
+        for source in (call.table.source, *([call.operand[0].source] if call.function == Function.SCATTERED else []))
     }
     if not MOVES.get(function, True):
         alone.update(range(len(tensors)))
@@ -87,10 +85,10 @@ def make(name: str, form: Form, rules: Rules) -> Made:
             for each, order, spot in zip(every, orders, numbers, strict=True)
         ]
     )
-    calls = kernel.plan(form.bound.fields.geometry.lane_bytes, reaches, tuple(pieces), sums.arguments if sums else None)
+    plan = kernel.plan(form.bound.fields.geometry.lane_bytes, reaches, calls, product)
     spots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
     sub = form.bound.family.name, form.bound.fields.sub
-    return Made(calls, spots, sub, function)
+    return Made(plan, spots, sub, function)
 
 
 def _is_over(old: str, form: Form, tensors: dict[str, Tensor], result: tuple[str, Tensor]) -> bool:
@@ -109,11 +107,11 @@ def _order(tensor: Tensor, result: Tensor, function: Semantic) -> int:
     return 1 if is_kept or tensor.lies_as(result) else 2 * tensor.is_read_before(result)
 
 
-def _piece(function: str, grid: tuple[Any, ...], how: tuple[Any, ...], to: Array, sources: tuple[int, ...]) -> Any:
+def _call(elements: Elements, to: Array) -> ElementsRecord:
     """One call as the kernel takes it."""
     if to.ndim > AXES:
         raise Unplanned("more than four axes")
-    return kernel.function_number(function), (grid, *how, 0), (OF_SIZE[to.itemsize], to), sources
+    return elements.planned(to)
 
 
 def _operation(form: Form, values: dict[str, Value], result: str, shape: tuple[int, ...], rules: Rules) -> Operation:
@@ -156,28 +154,29 @@ def _sums(
 
 def _computed(
     function: Semantic, form: Form, tensors: dict[str, Tensor], result: tuple[str, Tensor], rules: Rules
-) -> list[Any]:
+) -> list[ElementsRecord]:
     """The calls of a function of elements, one for each part that lies in equal steps in all tensors."""
     role, to = result
-    pieces: list[Any] = []
+    calls: list[ElementsRecord] = []
     for index in _parts([*tensors.values(), to]):
         target = _part(to, index, to.view.shape)
         parts = {each: _part(tensor, index, to.view.shape) for each, tensor in tensors.items()}
         values = _values(form, parts)
         words = function(_operation(form, values, role, target.shape, rules))
-        pieces.append(_call(words, target))
-    return pieces
+        calls.append(_call(_described(words, target), target))
+    return calls
 
 
-def _call(words: Any, target: Array) -> Any:
-    if isinstance(words, Planned):
-        if words.shape != target.shape or words.itemsize != target.itemsize:
+def _described(words: Any, target: Array) -> Elements:
+    """The description that a function gave, or one of the only word that it gave."""
+    if isinstance(words, Elements):
+        if words.shape != target.shape or words.dtype.itemsize != target.itemsize:
             raise Unplanned(f"a result of the shape {words.shape}")
-        return _piece(words.function, words.grid, words.how, target, words.sources)
+        return words
     if not isinstance(words, np.ndarray) or words.size != 1 or words.dtype.itemsize != target.itemsize:
-        raise Unplanned("numbers that are computed apart")
-    grid = ((1,) * (AXES - target.ndim) + target.shape, (OF_SIZE[words.itemsize], words.reshape(1, 1, 1, 1)))
-    return _piece("moved", grid, (), target, (CONSTANT,))
+        raise Unplanned("numbers that are computed in NumPy")
+    word = Stored(words.reshape(1, 1, 1, 1), F32)
+    return replace(moved(word), shape=target.shape, dtype=target.dtype)
 
 
 def _parts(tensors: Sequence[Tensor]) -> list[Index]:
@@ -224,7 +223,7 @@ def _part(tensor: Tensor, index: Index, result: tuple[int, ...]) -> Array:
 
 def _moved(
     function: Semantic, form: Form, tensors: dict[str, Tensor], result: tuple[str, Tensor], rules: Rules
-) -> list[Any]:
+) -> list[ElementsRecord]:
     """The calls of a function that moves the words of its tensor."""
     role, to = result
     ((name, source),) = tensors.items()
@@ -252,9 +251,9 @@ def _moved(
     return [_move(*_squeezed(a, b)) for a, b in pairs]
 
 
-def _move(source: Array, to: Array) -> Any:
-    grid = ((1,) * (AXES - to.ndim) + to.shape, (OF_SIZE[source.itemsize], source))
-    return _piece("moved", grid, (), to, (0,))
+def _move(source: Array, to: Array) -> ElementsRecord:
+    words = Stored(source, F32, 0)
+    return _call(replace(moved(words), shape=to.shape, dtype=to.dtype), to)
 
 
 def _is_part(part: Array, whole: Array) -> bool:

@@ -16,8 +16,8 @@ from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.errors import BadAccess, TdbError
 from tdb_dap.targets import kernel
+from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.declaration.family import Bound
-from tdb_dap.targets.kernel.accelerator import is_accelerated
 from tdb_dap.targets.plans.forms import Encoding, Located, Shape, addresses_of, form_of, key_of, mask_without
 from tdb_dap.targets.plans.making import Made, make
 from tdb_dap.targets.plans.stretches import (
@@ -31,7 +31,7 @@ from tdb_dap.targets.plans.stretches import (
     regions_of,
 )
 from tdb_dap.targets.semantics import SEMANTICS
-from tdb_dap.targets.semantics.registry import Semantic, Unplanned
+from tdb_dap.targets.semantics.registry import Semantic
 from tdb_dap.targets.semantics.rules import Rules
 
 _MOST = 1 << 14
@@ -52,6 +52,7 @@ _ERRORS = (
     AttributeError,
     ArithmeticError,
     MemoryError,
+    BufferError,
 )
 """What keeps a form from having a plan; its commands are executed as they were before, and say what is wrong."""
 
@@ -79,7 +80,7 @@ class _Known:
         self.shapes: dict[int, list[Numbered]] = {}
         self.forms: list[Made | _NoPlan | None] = []
         self.calls: list[object] = []
-        """What the kernel carries out by itself; None: nothing, or it takes long."""
+        """The plan of each form; None: it has none."""
         self.functions: dict[tuple[str, int], Semantic] = {}
         """Those that plans were made of."""
         self.plans = 0
@@ -106,7 +107,7 @@ class _Known:
                 self.functions[form.sub] = form.function
                 self.plans += 1
             self.forms[number] = form
-            self.calls[number] = form.calls if isinstance(form, Made) and not kernel.is_long(form.calls) else None
+            self.calls[number] = form.calls if isinstance(form, Made) else None
 
 
 @dataclass
@@ -187,7 +188,7 @@ class Plans:
         if not all(SEMANTICS.get(sub) is function for sub, function in known.functions.copy().items()):
             return first
         places = stretch.numbers, stretch.spaces, stretch.offsets, commands.cores[stretch.first : stretch.stop]
-        done = kernel.carry_out_some(known.calls, places, regions[1], begin, end)
+        done = kernel.run_batch(known.calls, places, regions[1], begin, end)
         return stretch.first + done
 
     def _resolved(self, known: _Known, commands: EncodedCommands, first: int, memory: Memory) -> Stretch:
@@ -298,9 +299,6 @@ def _is_in_force(made: Made) -> bool:
 
 
 def _carry_out(made: Made, places: list[Located], core: int, memory: Memory) -> bool:
-    is_long = kernel.is_long(made.calls)
-    if is_long and is_accelerated():
-        return False  # its semantic function offers the sums to the device
     addresses: list[int] = []
     try:
         for number, low, high in made.spots:
@@ -308,5 +306,4 @@ def _carry_out(made: Made, places: list[Located], core: int, memory: Memory) -> 
             addresses += (memory.pointer(space, offset + low, offset + high, core) + offset, offset)
     except BadAccess:
         return False
-    carry_out = kernel.sum_up if is_long else kernel.carry_out
-    return carry_out(made.calls, *addresses)
+    return kernel.run(made.calls, *addresses)

@@ -7,25 +7,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F32
-from tdb_dap.targets.plans.sums import (
-    BYTES,
-    EXACTLY,
-    FIRST_START,
-    IN_CHAINS,
-    LEFT,
-    MOST_PRODUCTS,
-    RIGHT,
-    Image,
-    Pair,
-    Part,
-    Size,
-    Sums,
-    constant,
-    format_of,
-    part,
-)
+from tdb_dap.targets.arithmetic.stored import Unplanned
+from tdb_dap.targets.arithmetic.sums import BYTES, Image, Pair, Size, Step, Sums
+from tdb_dap.targets.kernel.constants import Accumulation, Part
+from tdb_dap.targets.plans.sums import MOST_PRODUCTS, constant, format_of
 from tdb_dap.targets.plans.tensors import Tensor
-from tdb_dap.targets.semantics.registry import MatrixProduct, Unplanned
+from tdb_dap.targets.semantics.registry import MatrixProduct
 
 _FEW = 16
 """Fewer columns than this are worth exchanging with the rows."""
@@ -47,14 +34,17 @@ def product_of(product: MatrixProduct, tensors: Mapping[str, Tensor], result: Te
     turned = columns < _FEW and rows > columns
     size = Size(columns, count, rows) if turned else Size(rows, count, columns)
     # Factors and starts of the exchanged product are the transposed ones, in the other order.
-    factors = [(product.left, LEFT, product.is_left_turned), (product.right, RIGHT, product.is_right_turned)]
+    factors = [
+        (product.left, Part.LEFT_FACTORS, product.is_left_turned),
+        (product.right, Part.RIGHT_FACTORS, product.is_right_turned),
+    ]
     if turned:
-        factors = [(role, RIGHT - which, not is_turned) for role, which, is_turned in factors[::-1]]
-    gathered: list[Part] = []
-    for role, which, is_turned in factors:
-        width = size.products if which == LEFT else size.columns
+        factors = [(role, Part(Part.RIGHT_FACTORS - part), not is_turned) for role, part, is_turned in factors[::-1]]
+    pack: list[Step] = []
+    for role, part, is_turned in factors:
+        width = size.products if part == Part.LEFT_FACTORS else size.columns
         steps = (1, width) if is_turned else (width, 1)
-        gathered += _parts(tensors[role], numbers[role], which, steps)
+        pack += _parts(tensors[role], numbers[role], part, steps)
     starts: list[Pair] = []
     for number, start in enumerate(product.starts):
         shape = _pair(tensors[start].view.shape) if isinstance(start, str) else _pair(start.shape)
@@ -62,20 +52,20 @@ def product_of(product: MatrixProduct, tensors: Mapping[str, Tensor], result: Te
             raise Unplanned("a start of another shape")
         if isinstance(start, str):
             steps = (1, shape[0]) if turned else (shape[1], 1)
-            gathered += _parts(tensors[start], numbers[start], FIRST_START + number, steps)
+            pack += _parts(tensors[start], numbers[start], Part(Part.FIRST_START + number), steps)
         else:
-            gathered.append(constant(start, FIRST_START + number))
+            pack.append(constant(start, Part(Part.FIRST_START + number)))
         starts.append(shape[::-1] if turned else shape)
     places = np.arange(size.columns, dtype=np.int64)
     taps = np.arange(size.products, dtype=np.int64) * size.columns
     return Sums(
-        how=IN_CHAINS if product.steps is None else EXACTLY,
+        how=Accumulation.GEMM_F32 if product.steps is None else Accumulation.GEMM_INT,
         size=size,
         left=tensors[factors[0][0]].view.dtype,
         image=Image(tensors[factors[1][0]].view.dtype, taps, places, size.products * size.columns, None),
         result=result.view.dtype,
-        gathered=gathered,
-        to=tuple([own for _, _, own in _parts(result, 0, 0, (1, rows) if turned else (columns, 1))]),
+        pack=pack,
+        store=list(_parts(result, 0, Part.LEFT_FACTORS, (1, rows) if turned else (columns, 1))),
         starts=starts,
         zero=product.zero,
         is_image_first=turned,
@@ -90,7 +80,7 @@ def _pair(shape: tuple[int, ...]) -> Pair:
     return rows, columns
 
 
-def _parts(tensor: Tensor, source: int, which: int, steps: Pair) -> Iterator[Part]:
+def _parts(tensor: Tensor, source: int, part: Part, steps: Pair) -> Iterator[Step]:
     """The pieces of a matrix: their words, and where these are among numbers.
 
     ``steps``: numbers between rows, and between columns, there.
@@ -102,4 +92,4 @@ def _parts(tensor: Tensor, source: int, which: int, steps: Pair) -> Iterator[Par
         blocks = (piece.shape[2] * steps[1], steps[1]) if piece.ndim == 3 else (steps[1],)
         if piece.ndim > 3 or piece.size != (rows.stop - rows.start) * (columns.stop - columns.start):
             raise Unplanned("a layout of more axes")
-        yield source, which, part(piece, form, first, (steps[0], *blocks))
+        yield Step(piece, form, first, (steps[0], *blocks), part, source)

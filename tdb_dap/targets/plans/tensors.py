@@ -13,7 +13,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import zeros
 from tdb_dap.engine.hardware.views import Layout, Segment, View, template
-from tdb_dap.targets.semantics.registry import Unplanned
+from tdb_dap.targets.arithmetic.stored import Unplanned
 
 _LARGEST = 1 << 28
 """Bytes of a tensor, each counted as often as it is read."""

@@ -9,36 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F32, Array
+from tdb_dap.targets.arithmetic.stored import FLOATS, Unplanned
+from tdb_dap.targets.arithmetic.sums import BYTES, Group, Image, Pair, Size, Step, Sums, Window
+from tdb_dap.targets.arithmetic.windows import offsets
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.kernel import LARGEST_GROUP
-from tdb_dap.targets.kernel.stored import FLOATS
-from tdb_dap.targets.plans.sums import (
-    BYTES,
-    EXACTLY,
-    FIRST_START,
-    IN_CHAINS,
-    IN_GROUPS,
-    LARGEST,
-    LEFT,
-    MOST_PRODUCTS,
-    RIGHT,
-    WINDOWS_EXACTLY,
-    WINDOWS_OF_FLOATS,
-    Image,
-    Pair,
-    Part,
-    Size,
-    Sums,
-    Window,
-    constant,
-    format_of,
-    four_axes,
-    number_of,
-    part,
-)
+from tdb_dap.targets.kernel.constants import LARGEST_GROUP, Accumulation, Part
+from tdb_dap.targets.plans.sums import MOST_PRODUCTS, constant, format_of, four_axes, number_of
 from tdb_dap.targets.plans.tensors import Tensor
-from tdb_dap.targets.semantics.numerics.windows import offsets
-from tdb_dap.targets.semantics.registry import Convolved, Group, Pooled, Unplanned
+from tdb_dap.targets.semantics.registry import Convolved, Pooled
 
 _BLOCK = 64
 """Channels whose weights lie together, as many as most chips store together; of whole numbers any order will do."""
@@ -63,10 +41,10 @@ class _Padded(NamedTuple):
     def plane(self) -> int:
         return self.high * self.wide
 
-    def parts(self, image: Tensor, source: int) -> Iterator[Part]:
+    def parts(self, image: Tensor, source: int) -> Iterator[Step]:
         """The parts of the image, and their places."""
         steps = (self.channels * self.plane, self.plane, *self.steps)
-        return four_axes(image, source, RIGHT, steps, self.corner)
+        return four_axes(image, source, Part.RIGHT_FACTORS, steps, self.corner)
 
 
 def _padded(image: Tensor, result: Tensor, word: Array, f: Fields) -> _Padded:
@@ -94,26 +72,32 @@ def convolution_of(x: Convolved, tensors: Mapping[str, Tensor], result: Tensor, 
         group = replace(group, size=padded.channels)
     runs = _runs(padded.channels, x.steps is None and group is None, group)
     count = sum(run.width for run in runs) * padded.taps.size
-    how = EXACTLY if x.steps is not None else IN_CHAINS if group is None else IN_GROUPS
+    how = (
+        Accumulation.GEMM_INT
+        if x.steps is not None
+        else Accumulation.GEMM_F32
+        if group is None
+        else Accumulation.GEMM_F16
+    )
     _require_formats(weight, image, result, how)
-    if (how == EXACTLY and count >= MOST_PRODUCTS) or (group is not None and group.size > LARGEST_GROUP):
+    if (how == Accumulation.GEMM_INT and count >= MOST_PRODUCTS) or (group is not None and group.size > LARGEST_GROUP):
         raise Unplanned("sums beyond 32 bits, or large groups")
     size = Size(rows, count, batches * height * width)
     numbers = {role: number for number, role in enumerate(tensors)}
-    gathered = list(_weights(x, weight, numbers[x.weight], runs, count))
-    gathered += padded.parts(image, numbers[x.image])
+    pack = list(_weights(x, weight, numbers[x.weight], runs, count))
+    pack += padded.parts(image, numbers[x.image])
     starts: list[Pair] = []
     by_rows = (height * width, size.columns, width, 1)
     for number, start in enumerate(x.starts):
         if not isinstance(start, str):
             starts.append((1, 1))
-            gathered.append(constant(start, FIRST_START + number))
+            pack.append(constant(start, Part(Part.FIRST_START + number)))
         elif tensors[start].view.shape == (1, rows, 1, 1):
             starts.append((rows, 1))
-            gathered += four_axes(tensors[start], numbers[start], FIRST_START + number, (0, 1, 0, 0))
+            pack += four_axes(tensors[start], numbers[start], Part(Part.FIRST_START + number), (0, 1, 0, 0))
         elif tensors[start].view.shape == result.view.shape:
             starts.append((rows, size.columns))
-            gathered += four_axes(tensors[start], numbers[start], FIRST_START + number, by_rows)
+            pack += four_axes(tensors[start], numbers[start], Part(Part.FIRST_START + number), by_rows)
         else:
             raise Unplanned("a start of another shape")
     planes = np.arange(batches, dtype=np.int64) * padded.channels * padded.plane
@@ -124,8 +108,8 @@ def convolution_of(x: Convolved, tensors: Mapping[str, Tensor], result: Tensor, 
         left=weight.view.dtype,
         image=Image(image.view.dtype, taps, places, batches * padded.channels * padded.plane, padded.fill),
         result=result.view.dtype,
-        gathered=gathered,
-        to=tuple([own for _, _, own in four_axes(result, 0, 0, by_rows)]),
+        pack=pack,
+        store=list(four_axes(result, 0, Part.LEFT_FACTORS, by_rows)),
         starts=starts,
         zero=x.zero,
         is_image_first=x.is_image_first,
@@ -139,8 +123,14 @@ def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fiel
     image = tensors[x.image]
     batches, channels, height, width = result.view.shape
     padded = _padded(image, result, x.fill, f)
-    how = LARGEST if x.weight is None else WINDOWS_OF_FLOATS if x.steps is None else WINDOWS_EXACTLY
-    if how != LARGEST:
+    how = (
+        Accumulation.WINDOW_MAX
+        if x.weight is None
+        else Accumulation.WINDOW_F32
+        if x.steps is None
+        else Accumulation.WINDOW_INT
+    )
+    if how != Accumulation.WINDOW_MAX:
         _require_formats(tensors[x.weight] if isinstance(x.weight, str) else image, image, result, how)
     elif image.view.dtype.name not in (*FLOATS, *BYTES):
         raise Unplanned(f"the largest number of {image.view.dtype}")
@@ -148,20 +138,20 @@ def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fiel
     if padded.channels != channels or size.products >= MOST_PRODUCTS:
         raise Unplanned("results of other channels, or sums beyond 32 bits")
     numbers = {role: number for number, role in enumerate(tensors)}
-    gathered = list(padded.parts(image, numbers[x.image]))
+    pack = list(padded.parts(image, numbers[x.image]))
     if isinstance(x.weight, str):
         steps = (channels * size.products, size.products, f.opd1_w, 1)
-        gathered += _in_each_batch(tensors[x.weight], numbers[x.weight], LEFT, steps, batches, x.is_rotated)
+        pack += _in_each_batch(tensors[x.weight], numbers[x.weight], Part.LEFT_FACTORS, steps, batches, x.is_rotated)
     elif x.weight is not None:
-        gathered.append(constant(x.weight, LEFT, size.rows * size.products))
+        pack.append(constant(x.weight, Part.LEFT_FACTORS, size.rows * size.products))
     starts: list[Pair] = []
     if isinstance(x.start, str):
         starts.append((size.rows, 1))
-        gathered += _in_each_batch(tensors[x.start], numbers[x.start], FIRST_START, (channels, 1, 0, 0), batches)
-    elif x.start is not None or how == WINDOWS_EXACTLY:
-        rows = 1 if how == LARGEST else size.rows
+        pack += _in_each_batch(tensors[x.start], numbers[x.start], Part.FIRST_START, (channels, 1, 0, 0), batches)
+    elif x.start is not None or how == Accumulation.WINDOW_INT:
+        rows = 1 if how == Accumulation.WINDOW_MAX else size.rows
         starts.append((rows, 1))
-        gathered.append(constant(np.zeros((1, 1), np.int64) if x.start is None else x.start, FIRST_START, rows))
+        pack.append(constant(np.zeros((1, 1), np.int64) if x.start is None else x.start, Part.FIRST_START, rows))
     by_rows = (channels * size.columns, size.columns, width, 1)
     step = f.res_op_y_str * padded.wide, f.res_op_x_str
     return Sums(
@@ -170,8 +160,8 @@ def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fiel
         left=image.view.dtype,
         image=Image(image.view.dtype, padded.taps, padded.places, size.rows * padded.plane, padded.fill),
         result=result.view.dtype,
-        gathered=gathered,
-        to=tuple([own for _, _, own in four_axes(result, 0, 0, by_rows)]),
+        pack=pack,
+        store=list(four_axes(result, 0, Part.LEFT_FACTORS, by_rows)),
         starts=starts,
         zero=x.zero,
         steps=x.steps,
@@ -182,25 +172,25 @@ def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fiel
 def _require_formats(weight: Tensor, image: Tensor, result: Tensor, how: int) -> None:
     """Unplanned where the kernel does not multiply numbers of these formats."""
     left, right, to = (each.view.dtype for each in (weight, image, result))
-    if how in (EXACTLY, WINDOWS_EXACTLY):
+    if how in (Accumulation.GEMM_INT, Accumulation.WINDOW_INT):
         is_known = left.name in BYTES and right.name in BYTES
     else:
         is_known = left.name == right.name and left.name in FLOATS and to.name in FLOATS
-        is_known &= how == WINDOWS_OF_FLOATS or (left.name == F32.name) == (how == IN_CHAINS)
+        is_known &= how == Accumulation.WINDOW_F32 or (left.name == F32.name) == (how == Accumulation.GEMM_F32)
     if not is_known:
         raise Unplanned(f"sums of {left} and {right} as {to}")
 
 
 def _in_each_batch(
-    tensor: Tensor, source: int, which: int, steps: tuple[int, ...], batches: int, is_rotated: bool = False
-) -> Iterator[Part]:
+    tensor: Tensor, source: int, part: Part, steps: tuple[int, ...], batches: int, is_rotated: bool = False
+) -> Iterator[Step]:
     """The parts of a tensor of one batch, (1, channels, h, w), once for each batch."""
     for index, piece in tensor.pieces:
         if piece.ndim != 4 or index[0] != slice(0, 1):
             raise Unplanned("a layout of more axes")
         words = piece[:, :, ::-1, ::-1] if is_rotated else piece
         spread = np.broadcast_to(words, (batches, *piece.shape[1:]))
-        yield source, which, part(spread, format_of(tensor.view.dtype), index[1].start * steps[1], steps)
+        yield Step(spread, format_of(tensor.view.dtype), index[1].start * steps[1], steps, part, source)
 
 
 class _Run(NamedTuple):
@@ -231,7 +221,7 @@ def _taps(runs: list[_Run], padded: _Padded) -> Array:
     return np.concatenate(found)
 
 
-def _weights(x: Convolved, weight: Tensor, source: int, runs: list[_Run], count: int) -> Iterator[Part]:
+def _weights(x: Convolved, weight: Tensor, source: int, runs: list[_Run], count: int) -> Iterator[Step]:
     """The parts of weights (rows, channels, kernel h, kernel w), among ``count`` products of each row."""
     form = format_of(weight.view.dtype)
     _, channels, high, wide = weight.view.shape
@@ -246,13 +236,13 @@ def _weights(x: Convolved, weight: Tensor, source: int, runs: list[_Run], count:
             words = block[:, :, ::-1, ::-1] if x.is_rotated else block
             stop = start + block.shape[1]
             if len(runs) == channels:
-                yield source, LEFT, part(words, form, row + start * taps, (count, taps, wide, 1))
+                yield Step(words, form, row + start * taps, (count, taps, wide, 1), Part.LEFT_FACTORS, source)
             for run in runs if len(runs) < channels else ():
                 low, end = max(start, run.start), min(stop, run.stop)
                 if low < end:
                     first = row + run.start * taps + low - run.start
                     chosen = words[:, low - start : end - start].transpose(0, 2, 3, 1)
-                    yield source, LEFT, part(chosen, form, first, (count, wide * run.width, run.width, 1))
+                    yield Step(chosen, form, first, (count, wide * run.width, run.width, 1), Part.LEFT_FACTORS, source)
             start = stop
         if start != index[1].stop:
             raise Unplanned("weights in another order")

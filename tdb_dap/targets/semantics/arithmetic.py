@@ -6,15 +6,16 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import BF16, F8E4M3, F8E5M2, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.arithmetic import elements, float32
+from tdb_dap.targets.arithmetic.halves import calculated
+from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps
+from tdb_dap.targets.arithmetic.rounding import convert, converted_at_once, to_float8
+from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_EVEN, saturate, shift
+from tdb_dap.targets.arithmetic.stored import Value
 from tdb_dap.targets.families import arithmetic as op
-from tdb_dap.targets.kernel import elements
-from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
-from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.finish import finite_half
-from tdb_dap.targets.semantics.numerics.halves import calculated
-from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_EVEN, saturate, shift
-from tdb_dap.targets.semantics.numerics.rounding import convert, converted_at_once, to_float8
-from tdb_dap.targets.semantics.registry import Operation, Value, semantics
+from tdb_dap.targets.kernel.constants import Operator
+from tdb_dap.targets.semantics.finish import finite_half
+from tdb_dap.targets.semantics.registry import Operation, semantics
 
 
 @semantics("arith", op.COPY, op.COPY_BATCH)
@@ -190,18 +191,18 @@ def calculate(x: Operation) -> Array:
     return _integers(x)
 
 
-_KINDS = {
-    op.ADD: elements.ADD,
-    op.SUB: elements.SUBTRACT,
-    op.MUL: elements.MULTIPLY,
-    op.MAX: elements.LARGER,
-    op.MIN: elements.SMALLER,
+_OPERATORS = {
+    op.ADD: Operator.ADD,
+    op.SUB: Operator.SUBTRACT,
+    op.MUL: Operator.MULTIPLY,
+    op.MAX: Operator.LARGER,
+    op.MIN: Operator.SMALLER,
 }
 
 
 def _in_one_pass(x: Operation) -> Array | None:
     """Words of a float result, as ``encoded`` gives them, where the kernel does it all at once."""
-    kind = _KINDS.get(x.fields.sub)
+    kind = _OPERATORS.get(x.fields.sub)
     if kind is None:
         return None
     return elements.floats(kind, x["left"].stored, x["right"].stored, x.dtype, x.rules.flushes_halves)
@@ -228,8 +229,7 @@ def _divide_words(x: Operation) -> Array | None:
     left, right = x["left"], x["right"]
     if not left.dtype is right.dtype is x.dtype is F32:
         return None
-    rule = float32.RULES[x.rules.reciprocal]
-    return elements.divided(left.stored, right.stored, _newton_steps(x), F32, False, rule)
+    return elements.divided(left.stored, right.stored, _newton_steps(x), F32, False, x.rules.reciprocal)
 
 
 def _newton_steps(x: Operation) -> int:
@@ -278,7 +278,7 @@ def _integers(x: Operation) -> Array:
     sub, dtype = x.fields.sub, x.dtype
     mode = x.fields.opd2_n_str
     third = x.get("third")
-    if sub in _WHOLE_KINDS and dtype.itemsize in (1, 2, 4) and dtype.per_byte == 1:
+    if sub in _INTEGER_OPERATORS and dtype.itemsize in (1, 2, 4) and dtype.per_byte == 1:
         limits = _saturation_limits(x) if sub in _SATURATING else UNLIMITED
         moves = third is not None and sub not in (op.MAX, op.MIN)
         stored = {"amount": third.stored} if moves and third is not None else {}
@@ -286,7 +286,7 @@ def _integers(x: Operation) -> Array:
         left, right = x["left"].stored, x["right"].stored
         # Products of two 32-bit numbers that saturate may be beyond 64 bits.
         if sub != op.MUL_SATURATE or left.bits.itemsize + right.bits.itemsize < 8:
-            words = elements.whole(_WHOLE_KINDS[sub], left, right, steps, dtype.itemsize, **stored)
+            words = elements.integers(_INTEGER_OPERATORS[sub], left, right, steps, dtype.itemsize, **stored)
             if words is not None:
                 return words
     a, b = x["left"].numbers.astype(np.int64), x["right"].numbers.astype(np.int64)
@@ -303,11 +303,11 @@ def _integers(x: Operation) -> Array:
     return dtype.encode(np.clip(total, *_saturation_limits(x)) if sub in _SATURATING else total)
 
 
-_WHOLE_KINDS = {
-    **_KINDS,
-    op.ADD_SATURATE: elements.ADD,
-    op.SUB_SATURATE: elements.SUBTRACT,
-    op.MUL_SATURATE: elements.MULTIPLY,
+_INTEGER_OPERATORS = {
+    **_OPERATORS,
+    op.ADD_SATURATE: Operator.ADD,
+    op.SUB_SATURATE: Operator.SUBTRACT,
+    op.MUL_SATURATE: Operator.MULTIPLY,
 }
 _SATURATING = (op.ADD_SATURATE, op.SUB_SATURATE, op.MUL_SATURATE)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F16, F32, Array
+from tdb_dap.targets.arithmetic import elements, float32
 from tdb_dap.targets.families import compare as op
-from tdb_dap.targets.kernel import elements
+from tdb_dap.targets.kernel.constants import Condition
 from tdb_dap.targets.semantics.arithmetic import conditions
-from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
 
@@ -27,7 +27,11 @@ def _conditions(x: Operation) -> tuple[Array, Array, Array]:
 @semantics("cmp", op.SELECT_GREATER, op.SELECT_EQUAL, op.SELECT_LESS)
 def select(x: Operation) -> Array:
     """condition(left, right) ? when_true : when_false, bit by bit."""
-    kind = {op.SELECT_GREATER: elements.GREATER, op.SELECT_EQUAL: elements.EQUAL, op.SELECT_LESS: elements.LESS}
+    kind = {
+        op.SELECT_GREATER: Condition.IS_GREATER,
+        op.SELECT_EQUAL: Condition.IS_EQUAL,
+        op.SELECT_LESS: Condition.IS_LESS,
+    }
     if _is_compared(x):
         operands = [x[role].stored for role in ("left", "right", "when_true", "when_false")]
         words = elements.selected(kind[x.fields.sub], *operands)

@@ -9,17 +9,19 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, UI8, UI32, Array
 from tdb_dap.errors import NotSimulated
 from tdb_dap.system.interruption import between_parts
+from tdb_dap.targets.arithmetic import float32
+from tdb_dap.targets.arithmetic.dot import exact_product, group_size, grouped, inexact, interleaved, summed
+from tdb_dap.targets.arithmetic.elements import encoded
+from tdb_dap.targets.arithmetic.products import Products
+from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps
+from tdb_dap.targets.arithmetic.shifts import DOWN, requantised, signed
+from tdb_dap.targets.arithmetic.stored import Unplanned, Value
+from tdb_dap.targets.arithmetic.sums import Group
+from tdb_dap.targets.arithmetic.windows import border, offsets, padded, windows
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
-from tdb_dap.targets.kernel.elements import encoded
-from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
-from tdb_dap.targets.kernel.products import Products
-from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.dot import exact_product, group_size, grouped, inexact, interleaved, summed
-from tdb_dap.targets.semantics.numerics.finish import channel_scale, limited, rectified, requantisation, scaled
-from tdb_dap.targets.semantics.numerics.integers import DOWN, requantised, signed
-from tdb_dap.targets.semantics.numerics.windows import border, offsets, padded, windows
-from tdb_dap.targets.semantics.registry import Convolved, Group, Operation, Unplanned, Value, multiplies, semantics
+from tdb_dap.targets.semantics.finish import channel_scale, limited, rectified, requantisation, scaled
+from tdb_dap.targets.semantics.registry import Convolved, Operation, multiplies, semantics
 
 # Numbers held at once in columns of integers.
 _BLOCK = 1 << 23
@@ -136,11 +138,10 @@ def _by_groups(weight: Array, image: Array, f: Fields, size: int) -> tuple[Produ
 def _float32_sum(x: Operation, weight: Array, image: Array, old: Array | None) -> Array:
     start = x.rules.first_bias("conv", _bias_column(x["bias"]), x["bias"].is_constant)
     before = None if old is None else float32.flush(old)
-    terms = [(weight, image), (start,), *([(before,)] if before is not None else [])]
     products = replace(by_channels(weight, image, x.fields), swapped=x.rules.image_nan_first)
     if x.rules.fast:
         return inexact((start, before), products)
-    total = interleaved(start, before, products, float32.stays_normal(*terms), x.rules.first_zero)
+    total = interleaved(start, before, products, zero=x.rules.first_zero)
     return _with_second_nan(total, before, products) if np.isnan(total).any() else total
 
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F32, Array, DType
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.arithmetic import float32
 from tdb_dap.targets.declaration.fields import FLOAT8
 from tdb_dap.targets.families.dma import tensors as op
-from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.registry import Operation, moves, semantics
 
 _NOT_A_NUMBER = 0x7FFFFFFF

@@ -11,7 +11,7 @@ from tdb_dap.engine.hardware.dtypes import BF16, F8E4M3, F8E5M2, F16, F32, I4, S
 from tdb_dap.engine.hardware.target import Words
 from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.errors import NotSimulated
-from tdb_dap.targets import kernel
+from tdb_dap.targets.arithmetic.stored import Value
 from tdb_dap.targets.families import Bound, arithmetic
 from tdb_dap.targets.families.arithmetic import ABSOLUTE, ADD, CAST, COPY, DISTANCE, MAX, MIN, MUL, SUB, SUB_SATURATE
 from tdb_dap.targets.families.compare import SELECT_EQUAL
@@ -19,7 +19,7 @@ from tdb_dap.targets.families.matrix import NN, NT, TT
 from tdb_dap.targets.families.pooling import AVERAGE, DEPTHWISE, MAXIMUM, MINIMUM
 from tdb_dap.targets.families.quantize import DQ0, DQ1, DQ2, RQ1
 from tdb_dap.targets.semantics import SEMANTICS
-from tdb_dap.targets.semantics.registry import Operation, Semantic, Value
+from tdb_dap.targets.semantics.registry import Operation, Semantic
 from tdb_dap.targets.semantics.rules import Rules
 
 # Families that move no data in this machine: other cores' turns are the scheduler's business.
@@ -58,8 +58,6 @@ _COMPARING = frozenset(("arith", sub) for sub in (ABSOLUTE, DISTANCE, MAX, MIN))
 _BY_ELEMENT = frozenset({"arith"})
 _AT_ONCE = 1 << 20
 """Elements of a result that are computed at once, at most."""
-_WORTH_A_THREAD = 1 << 18
-"""Elements from which on a second thread pays."""
 
 
 def execute(name: str, bound: Bound, memory: Words, rules: Rules) -> None:
@@ -129,13 +127,10 @@ def function_of(name: str, bound: Bound, rules: Rules) -> Semantic:
 
 
 def _in_parts(function: Semantic, operation: Operation) -> Array | tuple[Array, ...]:
-    """The result of a function of elements, computed in pieces, side by side where there are processors for that.
-
-    Numbers between its steps are several times as wide as the result.
-    """
+    """The result of a function of elements, computed in pieces: numbers between its steps are several times as wide."""
     shape = operation.shape
     size = math.prod(shape)
-    count = max(-(-size // _AT_ONCE), min(kernel.threads(), size // _WORTH_A_THREAD))
+    count = -(-size // _AT_ONCE)
     if count < 2 or len(operation.result_shapes) != 1:
         return function(operation)
     axis = max(range(len(shape)), key=lambda number: shape[number])
@@ -143,16 +138,12 @@ def _in_parts(function: Semantic, operation: Operation) -> Array | tuple[Array, 
     pieces = [slice(start, start + rows) for start in range(0, shape[axis], rows)]
     if operation.part(axis, pieces[0]) is None:
         return function(operation)
-    whole: Array = np.empty(shape, operation.dtype.bits_dtype)
-
-    def compute(piece: slice) -> None:
+    words: Array = np.empty(shape, operation.dtype.bits_dtype)
+    for piece in pieces:
         part = operation.part(axis, piece)
         assert part is not None
-        with np.errstate(all="ignore"):  # each thread has its own
-            whole[(slice(None),) * axis + (piece,)] = function(part)
-
-    kernel.side_by_side(pieces, compute)
-    return whole
+        words[(slice(None),) * axis + (piece,)] = function(part)
+    return words
 
 
 def _value(role: str, operand: Operand, memory: Words) -> Value:

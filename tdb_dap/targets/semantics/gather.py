@@ -6,8 +6,8 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.arithmetic import elements
 from tdb_dap.targets.families import gather as op
-from tdb_dap.targets.kernel import elements
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.targets.arithmetic import float32
+from tdb_dap.targets.arithmetic.halves import calculated
 from tdb_dap.targets.families import linear as op
-from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.halves import calculated
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
 

@@ -6,15 +6,17 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F16, F32, SI32, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.arithmetic import float32
+from tdb_dap.targets.arithmetic.dot import exact_product, group_size, grouped, inexact, interleaved, summed
+from tdb_dap.targets.arithmetic.elements import encoded
+from tdb_dap.targets.arithmetic.products import of_matrices
+from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps
+from tdb_dap.targets.arithmetic.shifts import DOWN, requantised, saturate, signed
+from tdb_dap.targets.arithmetic.stored import Unplanned, Value
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import matrix as op
 from tdb_dap.targets.families.convolution import TABLE_REGISTER, ZERO_REGISTER
-from tdb_dap.targets.kernel.elements import encoded
-from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
-from tdb_dap.targets.kernel.products import of_matrices
-from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.dot import exact_product, group_size, grouped, inexact, interleaved, summed
-from tdb_dap.targets.semantics.numerics.finish import (
+from tdb_dap.targets.semantics.finish import (
     limited,
     rectified,
     requantisation,
@@ -22,8 +24,7 @@ from tdb_dap.targets.semantics.numerics.finish import (
     scaled,
     scaled_integers,
 )
-from tdb_dap.targets.semantics.numerics.integers import DOWN, requantised, saturate, signed
-from tdb_dap.targets.semantics.registry import MatrixProduct, Operation, Unplanned, Value, multiplies, semantics
+from tdb_dap.targets.semantics.registry import MatrixProduct, Operation, multiplies, semantics
 
 _AT_ONCE = 1 << 19
 """Elements of a left matrix that are widened at once."""
@@ -109,11 +110,10 @@ def _short_dtype(x: Operation) -> DType | None:
 def _float32_product(left: Array, right: Array, bias: Array, old: Array | None, x: Operation) -> Array:
     left, right, bias = float32.flush(left), float32.flush(right), float32.flush(bias)
     before = None if old is None else float32.flush(old)
-    terms = [(left, right), (bias,), *([(before,)] if before is not None else [])]
     products = of_matrices(left, right)
     if x.rules.fast:
         return inexact((bias, before), products)
-    return interleaved(bias, before, products, float32.stays_normal(*terms), x.rules.first_zero)
+    return interleaved(bias, before, products, zero=x.rules.first_zero)
 
 
 def _product_on_lanes(x: Operation) -> MatrixProduct:

@@ -10,14 +10,17 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
+from tdb_dap.targets.arithmetic import float32
+from tdb_dap.targets.arithmetic.halves import calculated
+from tdb_dap.targets.arithmetic.requantisation import Steps, Windows
+from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_UP, requantised, signed
+from tdb_dap.targets.arithmetic.stored import Unplanned
+from tdb_dap.targets.arithmetic.sums import weighted as weighted_windows
+from tdb_dap.targets.arithmetic.sums import window_sums
+from tdb_dap.targets.arithmetic.windows import border, offsets, padded, taps
 from tdb_dap.targets.families import pooling as op
-from tdb_dap.targets.kernel.integers import Steps, Windows, window_sums
-from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.finish import channel_scale, finite_half, rectified, requantisation, scaled
-from tdb_dap.targets.semantics.numerics.halves import calculated
-from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_UP, requantised, signed
-from tdb_dap.targets.semantics.numerics.windows import border, offsets, padded, taps
-from tdb_dap.targets.semantics.registry import Operation, Pooled, Unplanned, multiplies, semantics
+from tdb_dap.targets.semantics.finish import channel_scale, finite_half, rectified, requantisation, scaled
+from tdb_dap.targets.semantics.registry import Operation, Pooled, multiplies, semantics
 from tdb_dap.targets.semantics.rules import Extremum
 
 _HIGHEST = {
@@ -299,7 +302,7 @@ def _in_kernel(x: Operation, bias: Array | None) -> Array:
     n, c, _, _ = image.shape
     weights = np.tile(float32.operand(_kernels(x, c), dtype), (n, 1))
     starts = None if bias is None else np.tile(np.broadcast_to(bias.reshape(-1), c), n)
-    found = kernel.weighted(_windows(x, image), weights, starts, dtype.name, _start(x))
+    found = weighted_windows(_windows(x, image), weights, starts, dtype, _start(x))
     return found.reshape(x.shape)
 
 
@@ -403,7 +406,7 @@ def _integer_steps(x: Operation) -> Steps:
     f = x.fields
     is_signed = bool(f.opd0_sign or f.opd1_sign or (f.sub != op.AVERAGE and f.opd2_sign))
     if f.sub == op.AVERAGE:
-        mode, amount = HALF_UP, int(np.clip(-signed(f.opd2_addr, 32), -62, 62))
+        mode, amount = int(HALF_UP), int(np.clip(-signed(f.opd2_addr, 32), -62, 62))
         limits = _range(x.dtype.itemsize, bool(f.opd0_sign))
     else:
         mode, amount = f.opd2_n_str, -op.signed_byte(f.res1_addr)

@@ -6,14 +6,15 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.arithmetic import elements, float32
+from tdb_dap.targets.arithmetic.halves import calculated
+from tdb_dap.targets.arithmetic.requantisation import Steps
+from tdb_dap.targets.arithmetic.rounding import to_integral
+from tdb_dap.targets.arithmetic.shifts import requantised
+from tdb_dap.targets.arithmetic.stored import Value
 from tdb_dap.targets.families import quantize as op
-from tdb_dap.targets.kernel import elements
-from tdb_dap.targets.kernel.integers import Steps
-from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.halves import calculated
-from tdb_dap.targets.semantics.numerics.integers import requantised
-from tdb_dap.targets.semantics.numerics.rounding import to_integral
-from tdb_dap.targets.semantics.registry import Operation, Value, semantics
+from tdb_dap.targets.kernel.constants import Operator
+from tdb_dap.targets.semantics.registry import Operation, semantics
 
 
 def _operand_of(x: Operation, *roles: str) -> Value:
@@ -138,7 +139,7 @@ def _requantized_at_once(x: Operation) -> Array | None:
         zero = _operand_of(x, "zero_point", "zero_point_of_word").stored
     steps, stored = Steps(f.opd2_n_str, limits=_limits(x)), value.of(dtype).stored
     numbers = {"multiplier": _operand_of(x, *_MULTIPLIERS).stored, "amount": amount, "zero": zero}
-    return elements.whole(elements.FIRST, stored, stored, steps, x.dtype.itemsize, **numbers)
+    return elements.integers(Operator.FIRST, stored, stored, steps, x.dtype.itemsize, **numbers)
 
 
 @semantics("quant", op.DQ0)

@@ -6,10 +6,10 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.arithmetic import float32
+from tdb_dap.targets.arithmetic.halves import calculated
 from tdb_dap.targets.families import reduction as op
-from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.finish import finite_half
-from tdb_dap.targets.semantics.numerics.halves import calculated
+from tdb_dap.targets.semantics.finish import finite_half
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
 

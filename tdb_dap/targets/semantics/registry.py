@@ -8,76 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeVar
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.arithmetic.halves import flushed
+from tdb_dap.targets.arithmetic.requantisation import Steps
+from tdb_dap.targets.arithmetic.stored import Value
+from tdb_dap.targets.arithmetic.sums import Group
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.kernel.integers import Steps
-from tdb_dap.targets.kernel.stored import Stored
-from tdb_dap.targets.semantics.numerics.halves import flushed
 from tdb_dap.targets.semantics.rules import Rules
-
-
-class Value:
-    """One operand: stored words and their format. A constant has shape (1, 1, 1, 1)."""
-
-    def __init__(self, bits: Array, dtype: DType, is_constant: bool = False) -> None:
-        self._bits = bits
-        self.dtype = dtype
-        self.is_constant = is_constant
-
-    @property
-    def bits(self) -> Array:
-        """Stored words."""
-        return self._bits
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Their shape; to be asked for where the words themselves do not matter."""
-        return self._bits.shape
-
-    @property
-    def stored(self) -> Stored:
-        """The same for the kernel."""
-        return Stored(self._bits, self.dtype)
-
-    @cached_property
-    def numbers(self) -> Array:
-        """Decoded numbers; 16-bit floats widened to float32."""
-        return self.dtype.widen(self.bits)
-
-    def of(self, dtype: DType) -> Value:
-        """The same words in another format of their size."""
-        return Value(self._bits, dtype, self.is_constant)
-
-
-class Place(Value):
-    """An operand of a plan: it is known where its words lie, and not what they are.
-
-    ``source``: its number among the tensors of the plan.
-    """
-
-    def __init__(self, where: Array, dtype: DType, source: int) -> None:
-        super().__init__(where, dtype)
-        self._source = source
-
-    @property
-    def bits(self) -> Array:
-        """No plan can be made of a function that looks at them."""
-        raise Unplanned("words that are not known yet")
-
-    @property
-    def stored(self) -> Stored:
-        return Stored(self._bits, self.dtype, self._source)
-
-    def of(self, dtype: DType) -> Place:
-        return Place(self._bits, dtype, self._source)
-
-
-class Unplanned(Exception):
-    """A command needs more than its form and its addresses say: it has no plan."""
 
 
 class Operation:
@@ -182,15 +122,6 @@ class MatrixProduct:
     """Sums of float32 start from this zero otherwise."""
     steps: Steps | None
     """After sums of integers; their numbers are one for all."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """Products of 16-bit floats that are summed exactly before they are added; see ``semantics.rules``."""
-
-    size: int
-    nan_wins: bool
-    drops_bits: bool
 
 
 @dataclass(frozen=True)

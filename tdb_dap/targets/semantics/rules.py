@@ -9,6 +9,7 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.targets.declaration.fields import Conventions
+from tdb_dap.targets.kernel.constants import Reciprocal
 
 
 class Extremum(Enum):
@@ -26,18 +27,6 @@ class Extremum(Enum):
     IGNORES_NAN = "ignores NaN"
     FIRST_TAP = "first tap"
     TWO_CHAINS = "two chains"
-
-
-class Reciprocal(Enum):
-    """Results of 1/sqrt and division for special numbers.
-
-    FORMULA: the Newton formula runs on their bits; ZERO: true zeros, infinities and NaN are treated; SUBNORMAL: as
-    ZERO, with float32 and bf16 subnormals as zeros.
-    """
-
-    FORMULA = "formula"
-    ZERO = "zero"
-    SUBNORMAL = "subnormal"
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +67,7 @@ class Rules(Conventions):
 
     channel_group: int
     extremum: Extremum = Extremum.REPLACES_NAN
-    reciprocal: Reciprocal = Reciprocal.FORMULA
+    reciprocal: Reciprocal = Reciprocal.BY_FORMULA
     nan_wins: bool = False
     flushes_bf16_extremum: bool = False
     negative_zero_start: bool = False

@@ -6,12 +6,11 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F16, F32, Array
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.arithmetic import elements, float32
+from tdb_dap.targets.arithmetic.halves import FLUSHED_F16, without_subnormals
 from tdb_dap.targets.families import special as op
-from tdb_dap.targets.kernel import elements
-from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.halves import FLUSHED_F16, without_subnormals
+from tdb_dap.targets.kernel.constants import Reciprocal
 from tdb_dap.targets.semantics.registry import Operation, semantics
-from tdb_dap.targets.semantics.rules import Reciprocal
 
 _LOG2_E = np.float32(np.float16(1.4426950408889634))
 _LEAST_COEFFICIENTS = 3
@@ -98,12 +97,12 @@ def _scratch(x: Operation, first: Array, second: Array) -> Array:
 def reciprocal_sqrt(x: Operation) -> Array:
     """1 / sqrt(input) by rsqrt_n Newton steps; special numbers: see ``rules.Reciprocal``.
 
-    With Reciprocal.FORMULA: see ``_root_of_words``. Where special numbers are treated: zero gives an infinity of its
-    sign, negative numbers and NaN give NaN, +inf gives 0. With Reciprocal.ZERO negative subnormals still run through
-    the formula.
+    With Reciprocal.BY_FORMULA: see ``_root_of_words``. Where special numbers are treated: zero gives an infinity of its
+    sign, negative numbers and NaN give NaN, +inf gives 0. With Reciprocal.TRUE_ZEROS negative subnormals still run
+    through the formula.
     """
     dtype, rule, steps = x["input"].dtype, x.rules.reciprocal, x.fields.opd2_n_str + 1
-    if rule is Reciprocal.FORMULA:
+    if rule is Reciprocal.BY_FORMULA:
         return _root_of_words(x, steps)
     numbers = x["input"].numbers
     found = float32.reciprocal_sqrt(numbers, steps, dtype)
@@ -111,10 +110,10 @@ def reciprocal_sqrt(x: Operation) -> Array:
     words = x["input"].bits.astype(np.int64)
     no_exponent = (words >> fraction & ((1 << exponent) - 1)) == 0
     is_zero = (words & ((1 << (fraction + exponent)) - 1)) == 0
-    if rule is Reciprocal.SUBNORMAL and dtype is not F16:
+    if rule is Reciprocal.TRUE_SUBNORMALS and dtype is not F16:
         is_zero = no_exponent
     negative = (words >> (fraction + exponent)).astype(np.bool_)
-    undefined = np.isnan(numbers) | (negative & ~(no_exponent & (rule is Reciprocal.ZERO)))
+    undefined = np.isnan(numbers) | (negative & ~(no_exponent & (rule is Reciprocal.TRUE_ZEROS)))
     found = np.where(undefined, np.float32(np.nan), np.where(np.isposinf(numbers), np.float32(0), found))
     return x.dtype.encode(np.where(is_zero, np.copysign(np.float32(np.inf), numbers), found))
 

@@ -6,11 +6,12 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.arithmetic.shifts import saturate
+from tdb_dap.targets.arithmetic.stored import Value
 from tdb_dap.targets.families import arithmetic as arith
 from tdb_dap.targets.families.vector import length
 from tdb_dap.targets.semantics.arithmetic import encoded, floats, integer_operation, saturation_range
-from tdb_dap.targets.semantics.numerics.integers import saturate
-from tdb_dap.targets.semantics.registry import Operation, Value, semantics
+from tdb_dap.targets.semantics.registry import Operation, semantics
 
 _SATURATING = (arith.ADD_SATURATE, arith.SUB_SATURATE, arith.MUL_SATURATE)
 

@@ -15,9 +15,10 @@ from tdb_dap.engine.hardware.runs import Runs, merged
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.errors import BadInput, NotSimulated
 from tdb_dap.targets import kernel
+from tdb_dap.targets.arithmetic.stored import Value
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.semantics import SEMANTICS
-from tdb_dap.targets.semantics.registry import Operation, Semantic, Value
+from tdb_dap.targets.semantics.registry import Operation, Semantic
 from tdb_dap.tools.export.runtime import checksum
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Memory, Region
 from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.targets.arithmetic.stored import Value
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.semantics.registry import Operation, Value
+from tdb_dap.targets.semantics.registry import Operation
 from tdb_dap.targets.semantics.rules import Rules
 
 

@@ -44,7 +44,8 @@ def model_text(target: Chip, steps: Sequence[Step]) -> str:
     text = f'''"""The numbers of the chip, and the parts of DDR in use."""
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, Window
-from tdb_dap.targets.semantics.rules import Extremum, Reciprocal, Rules
+from tdb_dap.targets.kernel.constants import Reciprocal
+from tdb_dap.targets.semantics.rules import Extremum, Rules
 
 GEOMETRY = {_value(target.geometry)}
 

@@ -39,7 +39,7 @@ typedef struct {
 static int batch_add(Batch *batch, const Commands *c, int64_t command, const Plan *plan)
 {
     const int at = batch->count;
-    if (!plan || !find_tensors(c, command, plan, batch->pointers[at], batch->offsets[at]))
+    if (!plan || product_is_long(plan) || !find_tensors(c, command, plan, batch->pointers[at], batch->offsets[at]))
         return 0;
     batch->all[at] = (BoundPlan){plan, batch->pointers[at], batch->offsets[at]};
     batch->numbers[at] = command;

@@ -71,8 +71,8 @@ static int number_added(const Tile *tile)
 /* The largest magnitude of sums of products of bytes. */
 static int64_t largest_sum(const Product *p)
 {
-    const int64_t left = p->left_type == SIGNED_BYTES ? 128 : 255, right = p->type == SIGNED_BYTES ? 128 : 255;
-    return p->count > INT32_MAX ? INT32_MAX : left * right * p->count;
+    const int64_t left = p->form.left_type == SIGNED_BYTES ? 128 : 255, right = p->form.type == SIGNED_BYTES ? 128 : 255;
+    return p->form.count > INT32_MAX ? INT32_MAX : left * right * p->form.count;
 }
 
 /* Whether the second command adds a number to each row of the sums where they are, and 32 bits hold what comes out: then
@@ -82,7 +82,7 @@ static int starts_with_next(const BoundPlan *all, ProductRun *w)
     const BoundPlan *next = all + 1;
     const Plan *plan = next->plan;
     const Product *p = w->p;
-    if (!w->uses_dot4 || p->starts || p->r.size != (int)sizeof(int32_t) || !p->rows || !is_plain(w->fast_steps) ||
+    if (!w->uses_dot4 || p->form.starts || p->form.size != (int)sizeof(int32_t) || !p->form.rows || !is_plain(w->fast_steps) ||
         !have_same_rows(next, result_tensor(next), all, result_tensor(all)))
         return 0;
     const int64_t most = INT32_MAX - largest_sum(p);
@@ -190,7 +190,7 @@ int fusion_run(const BoundPlan *all, int count, ProductRun *w, int has_pool, Con
         amount += all[i].plan->amount;
     if (!w && !tiles_fit(all, MOST_PARTS))
         return run_tiles(all, has_pool, NULL);
-    if (w && w->p->how < WINDOW_F32) /* blocks of these begin with factors that are packed once for many rows */
+    if (w && w->p->form.how < WINDOW_F32) /* blocks of these begin with factors that are packed once for many rows */
         w->epilogue = &epilogue;
     const int64_t most = w ? product_most_parts(w->p, everything) : plan->rows > plan->columns ? plan->rows : plan->columns;
     parallel_for_with(has_pool, pool_parts(has_pool, amount, most), fusion_part, &sequence, concurrent);

@@ -16,6 +16,7 @@ static void gather_wide(int64_t *to, int64_t to_step, const void *from, int64_t 
     case UI16: COPY_CONVERTED(uint16_t, int64_t)
     case SI32: COPY_CONVERTED(int32_t, int64_t)
     case UI32: COPY_CONVERTED(uint32_t, int64_t)
+    case SI64: COPY_CONVERTED(int64_t, int64_t)
     }
 }
 
@@ -34,6 +35,7 @@ static void gather_words(int16_t *to, int64_t to_step, const void *from, int64_t
     case SI8: COPY_CONVERTED(int8_t, int16_t)
     case UI8: COPY_CONVERTED(uint8_t, int16_t)
     case SI16: COPY_CONVERTED(int16_t, int16_t)
+    case UI16: COPY_CONVERTED(uint16_t, int16_t)
     }
 }
 #undef COPY_CONVERTED

@@ -28,8 +28,8 @@ static int find_byte_runs(const Product *p, int which, ByteRuns *runs)
 {
     int64_t most = 0;
     *runs = (ByteRuns){NULL, 0, -1};
-    for (int i = 0; i < p->pack_steps; i++) {
-        const PackStep *g = &p->from[i];
+    for (int i = 0; i < p->form.pack_steps; i++) {
+        const PackStep *g = &p->pack[i];
         if (g->which != which)
             continue;
         if (g->source < 0 || (runs->source >= 0 && g->source != runs->source) || format_size[g->from.format] != 1 ||
@@ -43,8 +43,8 @@ static int find_byte_runs(const Product *p, int which, ByteRuns *runs)
     runs->all = malloc((size_t)most * sizeof *runs->all);
     if (!runs->all)
         return -1;
-    for (int i = 0; i < p->pack_steps; i++) {
-        const PackStep *g = &p->from[i];
+    for (int i = 0; i < p->form.pack_steps; i++) {
+        const PackStep *g = &p->pack[i];
         if (g->which != which || !g->shape[3])
             continue;
         for (int64_t a = 0; a < g->shape[0]; a++)
@@ -118,13 +118,13 @@ static int find_in_place(const Product *p, int which, const int64_t *starts, int
 int in_place_find(Product *p)
 {
     int64_t span = 0;
-    if (p->how != GEMM_INT)
+    if (p->form.how != GEMM_INT)
         return 0;
-    for (int64_t i = 0; i < p->columns; i++)
+    for (int64_t i = 0; i < p->form.columns; i++)
         span = p->places[i] > span ? p->places[i] : span;
-    if (!p->is_filled && p->type != SIGNED_WORDS && find_in_place(p, RIGHT_FACTORS, p->taps, p->count, span + 1, &p->image_in_place))
+    if (!p->form.is_filled && p->form.type != SIGNED_WORDS && find_in_place(p, RIGHT_FACTORS, p->taps, p->form.count, span + 1, &p->image_in_place))
         return -1;
-    return find_in_place(p, LEFT_FACTORS, NULL, p->rows, p->count, &p->left_in_place);
+    return find_in_place(p, LEFT_FACTORS, NULL, p->form.rows, p->form.count, &p->left_in_place);
 }
 
 /* The first byte of what is read where it is. */

@@ -63,30 +63,30 @@ static int find_rows_of_pieces(Plan *plan)
 static int find_rows(Product *p)
 {
     int64_t found = 0;
-    if (!product_is_integer(p) && !(p->how == GEMM_F32 && p->form == F32))
+    if (!product_is_integer(p) && !(p->form.how == GEMM_F32 && p->form.result == F32))
         return 0;
-    p->row_at = malloc((size_t)(p->rows + 1) * sizeof *p->row_at);
+    p->row_at = malloc((size_t)(p->form.rows + 1) * sizeof *p->row_at);
     if (!p->row_at)
         return -1;
-    for (int i = 0; i < p->store_steps; i++) {
-        const StoreStep *s = &p->to[i];
+    for (int i = 0; i < p->form.store_steps; i++) {
+        const StoreStep *s = &p->store[i];
         const int64_t word = format_size[s->to.format], *n = s->shape;
-        const int64_t rows = p->columns ? n[3] / p->columns : 0; /* rows that follow each other are one */
-        int product_is_integer = rows && n[3] == rows * p->columns && (n[3] == 1 || (s->step[3] == 1 && s->to.step[3] == 1)) && !(s->first % p->columns);
+        const int64_t rows = p->form.columns ? n[3] / p->form.columns : 0; /* rows that follow each other are one */
+        int product_is_integer = rows && n[3] == rows * p->form.columns && (n[3] == 1 || (s->step[3] == 1 && s->to.step[3] == 1)) && !(s->first % p->form.columns);
         for (int axis = 0; axis < 3; axis++)
-            product_is_integer &= n[axis] == 1 || !(s->step[axis] % p->columns);
+            product_is_integer &= n[axis] == 1 || !(s->step[axis] % p->form.columns);
         if (!product_is_integer)
             break;
         for (int64_t a = 0; a < n[0]; a++)
             for (int64_t b = 0; b < n[1]; b++)
                 for (int64_t c = 0; c < n[2]; c++)
                     for (int64_t row = 0; row < rows; row++, found++) {
-                        const int64_t at = a * s->to.step[0] + b * s->to.step[1] + c * s->to.step[2] + row * p->columns;
-                        p->row_at[(s->first + a * s->step[0] + b * s->step[1] + c * s->step[2]) / p->columns + row] =
+                        const int64_t at = a * s->to.step[0] + b * s->to.step[1] + c * s->to.step[2] + row * p->form.columns;
+                        p->row_at[(s->first + a * s->step[0] + b * s->step[1] + c * s->step[2]) / p->form.columns + row] =
                             (int64_t)(intptr_t)s->to.data + at * word;
                     }
     }
-    if (found != p->rows) {
+    if (found != p->form.rows) {
         free(p->row_at);
         p->row_at = NULL;
     }
@@ -96,8 +96,8 @@ static int find_rows(Product *p)
 void product_free(Product *p)
 {
     if (p) {
-        free(p->from);
-        free(p->to);
+        free(p->pack);
+        free(p->store);
         free(p->taps);
         free(p->places);
         free(p->row_at);
@@ -126,11 +126,11 @@ int layout_find(Plan *plan)
         if (find_rows(p) || in_place_find(p))
             return -1;
         operands_find_planes(p);
-        plan->rows = p->rows;
-        plan->columns = p->columns;
+        plan->rows = p->form.rows;
+        plan->columns = p->form.columns;
         plan->row_at[plan->tensors - 1] = p->row_at;
-        plan->word[plan->tensors - 1] = p->store_steps ? format_size[p->to[0].to.format] : 0;
-        plan->amount = p->rows * p->count * p->columns * product_cost(p) + STEPS_OF_READING * (p->image + p->rows * p->count);
+        plan->word[plan->tensors - 1] = p->form.store_steps ? format_size[p->store[0].to.format] : 0;
+        plan->amount = p->form.rows * p->form.count * p->form.columns * product_cost(p) + STEPS_OF_READING * (p->form.image + p->form.rows * p->form.count);
     } else if (find_rows_of_pieces(plan))
         return -1;
     for (int i = 0; i < plan->tiles; i++)

@@ -16,13 +16,13 @@ void range_take(int64_t count, int64_t block, int64_t part, int64_t parts, int64
 static void fill_image(const Product *p, char *image, int64_t first, int64_t last)
 {
     if (product_image_as(p) == AS_BYTES)
-        memset(image + first, (int)p->fill, (size_t)(last - first));
+        memset(image + first, (int)p->form.fill, (size_t)(last - first));
     else if (product_image_as(p) == AS_WORDS)
         for (int64_t i = first; i < last; i++)
-            ((int16_t *)(void *)image)[i] = (int16_t)p->fill;
+            ((int16_t *)(void *)image)[i] = (int16_t)p->form.fill;
     else
         for (int64_t i = first; i < last; i++)
-            ((float *)(void *)image)[i] = p->fill;
+            ((float *)(void *)image)[i] = p->form.fill;
 }
 
 /* Where nothing is put. */
@@ -31,11 +31,11 @@ static void fill_part(void *of, int64_t part, int64_t parts)
     const ProductRun *w = of;
     const Product *p = w->p;
     int64_t first, last;
-    range_take(p->image, 64, part, parts, &first, &last);
-    if (p->is_filled && !w->reads_planes)
+    range_take(p->form.image, 64, part, parts, &first, &last);
+    if (p->form.is_filled && !w->reads_planes)
         fill_image(p, w->image, first, last);
     if (p->has_gaps) {
-        range_take(p->rows * p->count, 64, part, parts, &first, &last);
+        range_take(p->form.rows * p->form.count, 64, part, parts, &first, &last);
         memset(w->left + first * (int64_t)packed_size[product_left_as(p)], 0, (size_t)((last - first) * (int64_t)packed_size[product_left_as(p)]));
     }
 }
@@ -67,11 +67,11 @@ static int find_plane_axis(const PackStep *g, int64_t plane)
 /* Whether the planes of an image can be put together one by one. */
 void operands_find_planes(Product *p)
 {
-    p->has_planes = p->how >= WINDOW_F32 && p->rows && p->image % p->rows == 0 && p->image >= p->rows;
-    for (int i = 0; i < p->pack_steps && p->has_planes; i++)
-        if (p->from[i].which == RIGHT_FACTORS) {
-            p->from[i].plane_axis = find_plane_axis(&p->from[i], p->image / p->rows);
-            p->has_planes = p->from[i].plane_axis >= 0;
+    p->has_planes = p->form.how >= WINDOW_F32 && p->form.rows && p->form.image % p->form.rows == 0 && p->form.image >= p->form.rows;
+    for (int i = 0; i < p->form.pack_steps && p->has_planes; i++)
+        if (p->pack[i].which == RIGHT_FACTORS) {
+            p->pack[i].plane_axis = find_plane_axis(&p->pack[i], p->form.image / p->form.rows);
+            p->has_planes = p->pack[i].plane_axis >= 0;
         }
 }
 
@@ -79,11 +79,11 @@ void operands_find_planes(Product *p)
 void operands_gather_planes(const ProductRun *w, int64_t first, int64_t last, char *image)
 {
     const Product *p = w->p;
-    const int64_t plane = p->image / p->rows;
-    if (p->is_filled)
+    const int64_t plane = p->form.image / p->form.rows;
+    if (p->form.is_filled)
         fill_image(p, image, 0, (last - first) * plane);
-    for (int i = 0; i < p->pack_steps; i++) {
-        PackStep g = p->from[i];
+    for (int i = 0; i < p->form.pack_steps; i++) {
+        PackStep g = p->pack[i];
         const int axis = g.plane_axis;
         const int64_t begin = g.first / plane, end = begin + g.shape[axis];
         const int64_t from = first > begin ? first : begin, to = last < end ? last : end;
@@ -102,8 +102,8 @@ static void gather_part(void *of, int64_t part, int64_t parts)
     ProductRun *w = of;
     const Product *p = w->p;
     uint32_t range[2] = {UINT32_MAX, 0};
-    for (int i = 0; i < p->pack_steps; i++) {
-        PackStep g = p->from[i];
+    for (int i = 0; i < p->form.pack_steps; i++) {
+        PackStep g = p->pack[i];
         const int axis = longest_axis(g.shape, 4);
         int64_t first, last;
         range_take(g.shape[axis], axis == 3 ? 64 : 1, part, parts, &first, &last);
@@ -116,9 +116,11 @@ static void gather_part(void *of, int64_t part, int64_t parts)
         if (g.which == LEFT_FACTORS)
             gather(&g, data + moved, w->left, w->uses_dot4 ? AS_BYTES : product_left_as(p), NULL);
         else if (g.which == RIGHT_FACTORS)
-            gather(&g, data + moved, w->image, product_image_as(p), p->how == GEMM_F32 ? range : NULL);
-        else
+            gather(&g, data + moved, w->image, product_image_as(p), p->form.how == GEMM_F32 ? range : NULL);
+        else if (g.which <= SECOND_START)
             gather(&g, data + moved, w->starts[g.which - FIRST_START], product_start_as(p), NULL);
+        else
+            gather(&g, data + moved, (char *)w->steps[g.which - MULTIPLIER], AS_WIDE, NULL);
     }
     memcpy(w->ranges[RIGHT_FACTORS][part], range, sizeof range);
 }
@@ -129,12 +131,12 @@ static void start_groups(const ProductRun *w, int number, int64_t top, int64_t e
     const Product *p = w->p;
     const float *start = (const float *)w->starts[number];
     float own[256], before[256];
-    const int64_t row_step = p->start_rows[number] > 1 ? p->start_columns[number] : 0;
-    const int64_t step = p->start_columns[number] > 1;
+    const int64_t row_step = p->form.start_rows[number] > 1 ? p->form.start_columns[number] : 0;
+    const int64_t step = p->form.start_columns[number] > 1;
     for (int64_t row = top; row < end; row++)
-        for (int64_t first = 0; first < p->columns; first += 256) {
-            const int64_t used = p->columns - first < 256 ? p->columns - first : 256;
-            float *to = (float *)w->sums + row * p->columns + first;
+        for (int64_t first = 0; first < p->form.columns; first += 256) {
+            const int64_t used = p->form.columns - first < 256 ? p->form.columns - first : 256;
+            float *to = (float *)w->sums + row * p->form.columns + first;
             for (int64_t i = 0; i < used; i++)
                 own[i] = start[row * row_step + (first + i) * step];
             memcpy(before, to, (size_t)used * sizeof *own);
@@ -148,8 +150,8 @@ static void start_groups(const ProductRun *w, int number, int64_t top, int64_t e
 /* Steps in a start between rows, and between columns. */
 void operands_start_steps(const Product *p, int number, int64_t *row, int64_t *column)
 {
-    *row = number < p->starts && p->start_rows[number] > 1 ? p->start_columns[number] : 0;
-    *column = number < p->starts && p->start_columns[number] > 1;
+    *row = number < p->form.starts && p->form.start_rows[number] > 1 ? p->form.start_columns[number] : 0;
+    *column = number < p->form.starts && p->form.start_columns[number] > 1;
 }
 
 /* Where sums are put. */
@@ -160,7 +162,9 @@ void *product_results(const ProductRun *w)
 
 Requantisation operands_requantisation(const ProductRun *w)
 {
-    Requantisation r = w->p->r;
+    const ProductRecord *form = &w->p->form;
+    Requantisation r = {.mode = form->mode, .held = form->held, .rectified = form->rectified, .size = form->size, .low = form->low,
+                        .high = form->high};
     r.multiplier = w->steps[0];
     r.amount = w->steps[1];
     r.zero = w->steps[2];
@@ -172,10 +176,10 @@ Requantisation operands_requantisation(const ProductRun *w)
 GemmInt operands_gemm_int(const ProductRun *w)
 {
     const Product *p = w->p;
-    GemmInt of = {.left = (const int16_t *)w->packed, .left_type = p->left_type,
+    GemmInt of = {.left = (const int16_t *)w->packed, .left_type = p->form.left_type,
                 .left_dot4 = w->uses_dot4 ? (const uint8_t *)w->packed : NULL, .image = w->image, .taps = p->taps, .places = p->places,
-                .rows = p->rows, .count = p->count, .columns = p->columns, .type = p->type,
-                .start = p->starts ? (const int64_t *)w->starts[0] : NULL, .row_at = w->stores_directly ? p->row_at : NULL};
+                .rows = p->form.rows, .count = p->form.count, .columns = p->form.columns, .type = p->form.type,
+                .start = p->form.starts ? (const int64_t *)w->starts[0] : NULL, .row_at = w->stores_directly ? p->row_at : NULL};
     operands_start_steps(p, 0, &of.start_row, &of.start_column);
     if (w->has_own_starts) {
         of.start = w->own_starts;
@@ -194,26 +198,26 @@ static void pack_part(void *of, int64_t part, int64_t parts)
     ProductRun *w = of;
     const Product *p = w->p;
     int64_t first, last;
-    range_take(p->rows, ROWS, part, parts, &first, &last);
-    if (p->how == GEMM_INT) {
+    range_take(p->form.rows, ROWS, part, parts, &first, &last);
+    if (p->form.how == GEMM_INT) {
         const Requantisation r = operands_requantisation(w);
         const GemmInt of = operands_gemm_int(w);
         for (int64_t row = first; row < last; row++)
             w->fast_steps[row] = fast_requant_of_row(&of, &r, row);
     }
     if (w->uses_dot4) {
-        const RowsOfBytes rows = {p->left_in_place.at ? in_place_data(&p->left_in_place, w->pointers) : w->left, p->left_in_place.at, p->rows, p->count};
-        pack_left_dot4(&rows, p->left_type, p->type, first, last, (uint8_t *)w->packed);
+        const RowsOfBytes rows = {p->left_in_place.at ? in_place_data(&p->left_in_place, w->pointers) : w->left, p->left_in_place.at, p->form.rows, p->form.count};
+        pack_left_dot4(&rows, p->form.left_type, p->form.type, first, last, (uint8_t *)w->packed);
     }
-    else if (p->how == GEMM_INT)
-        pack_left_pairs((const int16_t *)w->left, first, last, p->count, (int16_t *)w->packed);
-    else if (p->how == GEMM_F16)
-        for (int i = 0; i < p->starts; i++)
+    else if (p->form.how == GEMM_INT)
+        pack_left_pairs((const int16_t *)w->left, first, last, p->form.count, (int16_t *)w->packed);
+    else if (p->form.how == GEMM_F16)
+        for (int i = 0; i < p->form.starts; i++)
             start_groups(w, i, first, last);
-    else if (p->how == GEMM_F32) {
-        pack_left_f32((const float *)w->left, first, last, p->count, (float *)w->packed);
+    else if (p->form.how == GEMM_F32) {
+        pack_left_f32((const float *)w->left, first, last, p->form.count, (float *)w->packed);
         uint32_t range[2] = {UINT32_MAX, 0};
-        simd->widen_range((const float *)w->left + first * p->count, (last - first) * p->count, range);
+        simd->widen_range((const float *)w->left + first * p->form.count, (last - first) * p->form.count, range);
         memcpy(w->ranges[LEFT_FACTORS][part], range, sizeof range);
     }
 }
@@ -228,15 +232,15 @@ static void judge_ranges(ProductRun *w, int64_t left_parts, int64_t right_parts)
 {
     const Product *p = w->p;
     uint32_t of[2][2] = {{UINT32_MAX, 0}, {UINT32_MAX, 0}}, starts[2] = {UINT32_MAX, 0};
-    if (p->is_filled)
-        simd->widen_range(&p->fill, 1, of[RIGHT_FACTORS]);
+    if (p->form.is_filled)
+        simd->widen_range(&p->form.fill, 1, of[RIGHT_FACTORS]);
     for (int which = LEFT_FACTORS; which <= RIGHT_FACTORS; which++)
         for (int64_t i = 0; i < (which == LEFT_FACTORS ? left_parts : right_parts); i++) {
             const uint32_t *range = w->ranges[which][i];
             of[which][0] = range[0] < of[which][0] ? range[0] : of[which][0];
             of[which][1] = range[1] > of[which][1] ? range[1] : of[which][1];
         }
-    for (int i = 0; i < p->starts; i++)
+    for (int i = 0; i < p->form.starts; i++)
         simd->widen_range((const float *)w->starts[i], product_start_size(p, i), starts);
     w->normal = least_exponent(of[0][0]) + least_exponent(of[1][0]) - 23 >= -126 && least_exponent(starts[0]) - 23 >= -126;
     /* Each product is below 2^(sum of both + 2), and all together are below 2^64 times as much. */
@@ -244,33 +248,35 @@ static void judge_ranges(ProductRun *w, int64_t left_parts, int64_t right_parts)
     w->is_finite = left + right + 2 + 64 < 127 && start < 100;
 }
 
-/* Products that reading a number, or writing one, takes as long as. */
-#define STEPS_OF_READING 16
-
-/* Reads all operands. */
-void operands_prepare(ProductRun *w)
+/* Packs all operands; 0 where a row is shifted too far. */
+int operands_prepare(ProductRun *w)
 {
     const Product *p = w->p;
     product_lay_out(p, w->block, w);
-    w->uses_dot4 = simd_has_dot4() && p->how == GEMM_INT && p->type != SIGNED_WORDS;
-    const int64_t left = p->rows * p->count;
-    const int64_t pack_steps = (is_read_in_place(w, RIGHT_FACTORS) ? 0 : p->image) + (is_read_in_place(w, LEFT_FACTORS) ? 0 : left);
-    if ((p->is_filled && !w->reads_planes) || p->has_gaps)
-        parallel_for(w->has_pool, pool_parts(w->has_pool, p->image * STEPS_OF_READING, MOST_PARTS), fill_part, w);
-    for (int i = p->starts; i < 2 && !product_is_integer(p); i++)
-        memcpy(w->starts[i], &p->zero, sizeof p->zero);
+    w->uses_dot4 = simd_has_dot4() && p->form.how == GEMM_INT && p->form.type != SIGNED_WORDS &&
+                   p->form.left_type != SIGNED_WORDS;
+    const int64_t left = p->form.rows * p->form.count;
+    const int64_t pack_steps = (is_read_in_place(w, RIGHT_FACTORS) ? 0 : p->form.image) + (is_read_in_place(w, LEFT_FACTORS) ? 0 : left);
+    if ((p->form.is_filled && !w->reads_planes) || p->has_gaps)
+        parallel_for(w->has_pool, pool_parts(w->has_pool, p->form.image * STEPS_OF_READING, MOST_PARTS), fill_part, w);
+    for (int i = p->form.starts; i < 2 && !product_is_integer(p); i++)
+        memcpy(w->starts[i], &p->form.zero, sizeof p->form.zero);
     const int64_t parts = pool_parts(w->has_pool, pack_steps * STEPS_OF_READING, MOST_PARTS);
     parallel_for(w->has_pool, parts, gather_part, w);
     for (int i = 0; i < 3 && product_is_integer(p); i++)
-        for (int64_t row = 0; row < p->rows; row++)
-            w->steps[i][row] = p->numbers[i];
-    if (p->how <= GEMM_INT) {
-        const int64_t written = p->how == GEMM_F16 ? p->rows * p->columns : left;
-        const int64_t packed = pool_parts(w->has_pool, written * STEPS_OF_READING, (p->rows + ROWS - 1) / ROWS);
+        for (int64_t row = 0; row < p->form.rows && !p->has_own[i]; row++)
+            w->steps[i][row] = p->form.numbers[i];
+    for (int64_t row = 0; row < p->form.rows && p->has_own[1]; row++)
+        if (w->steps[1][row] > LARGEST_SHIFT || w->steps[1][row] < -LARGEST_SHIFT)
+            return 0;
+    if (p->form.how <= GEMM_INT) {
+        const int64_t written = p->form.how == GEMM_F16 ? p->form.rows * p->form.columns : left;
+        const int64_t packed = pool_parts(w->has_pool, written * STEPS_OF_READING, (p->form.rows + ROWS - 1) / ROWS);
         parallel_for(w->has_pool, packed, pack_part, w);
-        if (p->how == GEMM_F32)
+        if (p->form.how == GEMM_F32)
             judge_ranges(w, packed, parts);
-    } else if (p->is_zero_positive)
+    } else if (p->form.is_zero_positive)
         for (int64_t i = 0; i < product_start_size(p, 0); i++)
             ((float *)w->starts[0])[i] += 0.0f;
+    return 1;
 }

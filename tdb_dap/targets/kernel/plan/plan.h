@@ -7,7 +7,10 @@
 #include "../parallel/scratch.h"
 #include "../scalar/moves.h"
 #include "../simd/simd.h"
+#include "records.h"
 #include <stdatomic.h>
+
+#define MOST_TENSORS (MOST_OPERANDS + 2)
 
 #define MOST_FUSED 4 /* commands that are computed block by block together */
 
@@ -74,22 +77,17 @@ typedef struct {
     int source;
 } InPlace;
 
-/* Left factors are (rows, count), starts (rows or 1, columns or 1); right factors as in Right and Whole, over an image of
- * ``image`` numbers of a ``type``, which hold ``fill`` where none is put. ``form``: of results of floats; ``rounding``: of
- * their products and sums in windows; ``has_gaps``: some
- * taps stand for zeros, and no left factors are put beside them; ``has_planes``: the planes of an image can be put together
- * one by one. Of windows rows are channels of all batches, ``taps`` are
- * in a plane, ``window`` has rows and columns of results, and steps between both. */
+/* ``taps``, ``places``: copies of those of the form; ``has_gaps``: some taps stand for zeros, and no left factors are put there;
+ * ``has_planes``: the planes of an image can be packed one by one; ``has_own``: which of multiplier, amount and zero point each
+ * row has of its own. */
 typedef struct {
-    int how, starts, swapped, pack_steps, store_steps, type, left_type, form, rounding;
-    int is_filled, has_gaps, has_planes, nan_wins, drops_bits, is_last, is_zero_positive;
-    float zero, fill;
-    int64_t rows, count, columns, image, start_rows[2], start_columns[2], numbers[3], group, window[4], *taps, *places;
+    ProductRecord form;
+    int has_gaps, has_planes, has_own[3];
+    int64_t *taps, *places;
     int64_t *row_at; /* bytes from the result's address to each row of sums, where rows lie whole; else none */
     InPlace image_in_place, left_in_place; /* of taps, and of rows */
-    Requantisation r;
-    PackStep *from;
-    StoreStep *to;
+    PackStep *pack;
+    StoreStep *store;
 } Product;
 
 /* A product that is under way: operands are read before anything is written, so that they may lie anywhere; but planes of an
@@ -118,9 +116,9 @@ typedef struct {
     int tensors, tiles; /* tensors: the last one is the result */
     Product *product; /* instead of pieces */
     int64_t lane_bytes, amount; /* amount: about how many products or steps of elements it takes */
-    Extent extents[MOST_OPERANDS + 2];
-    int64_t rows, columns, *row_at[MOST_OPERANDS + 2];
-    int word[MOST_OPERANDS + 2];
+    Extent extents[MOST_TENSORS];
+    int64_t rows, columns, *row_at[MOST_TENSORS];
+    int word[MOST_TENSORS];
     Tile *all;
 } Plan;
 
@@ -162,6 +160,9 @@ void elements_store(const Elements *e, const Stored *to);
 void elements_take(Elements *e, Stored *to, int axis, int64_t first, int64_t count);
 int elements_shifts_fit(const Elements *e);
 
+/* make.c: the plan of a record; NULL and what is wrong with the record, or NULL where there is no memory. */
+Plan *plan_make(const PlanRecord *record, const char **problem);
+
 /* layout.c: facts of a plan that hold at all addresses. */
 int layout_find(Plan *plan);
 void plan_free(Plan *plan);
@@ -177,19 +178,21 @@ const void *in_place_data(const InPlace *in_place, const int64_t *pointers);
 /* operands.c: the operands of a product packed. */
 void range_take(int64_t count, int64_t block, int64_t part, int64_t parts, int64_t *first, int64_t *last);
 void operands_find_planes(Product *p);
-void operands_prepare(ProductRun *w);
+int operands_prepare(ProductRun *w);
 void operands_gather_planes(const ProductRun *w, int64_t first, int64_t last, char *image);
 GemmInt operands_gemm_int(const ProductRun *w);
 Requantisation operands_requantisation(const ProductRun *w);
 void operands_start_steps(const Product *p, int number, int64_t *row, int64_t *column);
 
-/* product.c: the sums of a product. */
+/* product.c: the sums of a product. Sums of LONG_PRODUCT multiplications and more can be interrupted. */
+#define LONG_PRODUCT ((int64_t)1 << 27)
 int product_is_integer(const Product *p);
 int product_image_as(const Product *p);
 int product_left_as(const Product *p);
 int product_start_as(const Product *p);
 int64_t product_start_size(const Product *p, int number);
 int64_t product_cost(const Product *p);
+int product_is_long(const Plan *plan);
 size_t product_lay_out(const Product *p, char *block, ProductRun *w);
 int product_begin(ProductRun *w, const Plan *plan, const int64_t *pointers, int has_pool, int keeps_image);
 void *product_results(const ProductRun *w);

@@ -4,12 +4,12 @@
 
 int64_t product_start_size(const Product *p, int number)
 {
-    return number < p->starts ? p->start_rows[number] * p->start_columns[number] : 1;
+    return number < p->form.starts ? p->form.start_rows[number] * p->form.start_columns[number] : 1;
 }
 
 int product_is_integer(const Product *p)
 {
-    return p->how == GEMM_INT || p->how == WINDOW_INT;
+    return p->form.how == GEMM_INT || p->form.how == WINDOW_INT;
 }
 
 int product_start_as(const Product *p)
@@ -19,30 +19,30 @@ int product_start_as(const Product *p)
 
 int product_image_as(const Product *p)
 {
-    return p->type == FLOATS_OF_IMAGE ? AS_FLOATS : p->type == SIGNED_WORDS ? AS_WORDS : AS_BYTES;
+    return p->form.type == FLOATS_OF_IMAGE ? AS_FLOATS : p->form.type == SIGNED_WORDS || p->form.type == UNSIGNED_WORDS ? AS_WORDS : AS_BYTES;
 }
 
 int product_left_as(const Product *p)
 {
-    return p->how == GEMM_INT ? AS_WORDS : p->how == WINDOW_INT ? AS_INTEGERS : AS_FLOATS;
+    return p->form.how == GEMM_INT ? AS_WORDS : p->form.how == WINDOW_INT ? AS_INTEGERS : AS_FLOATS;
 }
 
 /* Bytes of a sum before it is rounded. */
 static size_t sum_size(const Product *p)
 {
-    return product_is_integer(p) ? (size_t)p->r.size : packed_size[product_image_as(p)];
+    return product_is_integer(p) ? (size_t)p->form.size : packed_size[product_image_as(p)];
 }
 
 /* The parts of a block, one after the other, each at a multiple of 64 bytes; its size. */
 size_t product_lay_out(const Product *p, char *block, ProductRun *w)
 {
-    const size_t rows = (size_t)(p->rows + ROWS), count = (size_t)p->count + 1, number = packed_size[product_left_as(p)];
-    const size_t sums = (size_t)(p->rows * p->columns) * sum_size(p);
-    const size_t exact = p->how == GEMM_INT ? rows : 0;
+    const size_t rows = (size_t)(p->form.rows + ROWS), count = (size_t)p->form.count + 1, number = packed_size[product_left_as(p)];
+    const size_t sums = (size_t)(p->form.rows * p->form.columns) * sum_size(p);
+    const size_t exact = p->form.how == GEMM_INT ? rows : 0;
     const size_t sizes[] = {rows * 8, rows * 8, rows * 8, exact * sizeof(FastRequant), exact * 8,
                             (size_t)product_start_size(p, 0) * 8, (size_t)product_start_size(p, 1) * 8, sums,
-                            rows * count * number, p->how == GEMM_F32 || p->how == GEMM_INT ? rows * (count + 4) * number : 0,
-                            (size_t)p->image * packed_size[product_image_as(p)]};
+                            rows * count * number, p->form.how == GEMM_F32 || p->form.how == GEMM_INT ? rows * (count + 4) * number : 0,
+                            (size_t)p->form.image * packed_size[product_image_as(p)]};
     char **parts[] = {(char **)&w->steps[0], (char **)&w->steps[1], (char **)&w->steps[2], (char **)&w->fast_steps,
                       (char **)&w->own_starts, &w->starts[0], &w->starts[1], &w->sums, &w->left, &w->packed, &w->image};
     size_t at = 0;
@@ -59,28 +59,31 @@ static size_t size_of_work(const Product *p)
     return product_lay_out(p, NULL, &nowhere);
 }
 
+/* Formats of factors. */
+static const int formats[] = {[SIGNED_BYTES] = SI8, [UNSIGNED_BYTES] = UI8, [SIGNED_WORDS] = SI16, [FLOATS_OF_IMAGE] = F32, [UNSIGNED_WORDS] = UI16};
+
 /* The windows of channels [first, last), whose planes begin at ``image``. Sums start from a number of each channel, or floats
  * from zeros. */
 static void search_windows(const ProductRun *w, int64_t first, int64_t last, const char *image)
 {
     const Product *p = w->p;
-    const int64_t plane = p->image / p->rows, *size = p->window;
-    char *sums = w->sums + (size_t)(first * p->columns) * sum_size(p);
-    if (p->how == WINDOW_MAX) {
-        const WindowMax of = {image, p->starts ? (const float *)w->starts[0] : NULL, p->taps, 0, last - first, plane, p->count,
-                            size[0], size[1], size[2], size[3], p->type == SIGNED_BYTES ? SI8 : p->type == UNSIGNED_BYTES ? UI8 : F32,
-                            p->is_last};
+    const int64_t plane = p->form.image / p->form.rows, *size = p->form.window;
+    char *sums = w->sums + (size_t)(first * p->form.columns) * sum_size(p);
+    if (p->form.how == WINDOW_MAX) {
+        const WindowMax of = {image, p->form.starts ? (const float *)w->starts[0] : NULL, p->taps, 0, last - first, plane, p->form.count,
+                            size[0], size[1], size[2], size[3], formats[p->form.type],
+                            p->form.is_last};
         simd->window_max(&of, sums);
-    } else if (p->how == WINDOW_F32) {
-        const WindowF32 of = {(const float *)image, (const float *)w->left + first * p->count,
-                            p->starts ? (const float *)w->starts[0] + first : NULL, p->taps, last - first, plane, p->count,
-                            size[0], size[1], size[2], size[3], p->rounding, bits_of(p->zero) != 0};
+    } else if (p->form.how == WINDOW_F32) {
+        const WindowF32 of = {(const float *)image, (const float *)w->left + first * p->form.count,
+                            p->form.starts ? (const float *)w->starts[0] + first : NULL, p->taps, last - first, plane, p->form.count,
+                            size[0], size[1], size[2], size[3], p->form.rounding, bits_of(p->form.zero) != 0};
         simd->window_f32(&of, (float *)sums);
     } else {
-        const WindowInt of = {image, w->stores_directly ? p->row_at + first : NULL, (const int32_t *)w->left + first * p->count,
+        const WindowInt of = {image, w->stores_directly ? p->row_at + first : NULL, (const int32_t *)w->left + first * p->form.count,
                                  (const int64_t *)w->starts[0] + first,
-                                 p->taps, last - first, plane, p->count, size[0], size[1], size[2], size[3],
-                                 p->type == SIGNED_BYTES ? SI8 : UI8};
+                                 p->taps, last - first, plane, p->form.count, size[0], size[1], size[2], size[3],
+                                 formats[p->form.type]};
         const Requantisation r = operands_requantisation(w);
         simd->window_int(&of, &r, w->stores_directly ? product_results(w) : sums);
     }
@@ -93,7 +96,7 @@ static void search_windows(const ProductRun *w, int64_t first, int64_t last, con
 static int sum_windows(const ProductRun *w, int64_t first, int64_t last)
 {
     const Product *p = w->p;
-    const int64_t plane = p->image / p->rows, bytes = plane * (int64_t)packed_size[product_image_as(p)];
+    const int64_t plane = p->form.image / p->form.rows, bytes = plane * (int64_t)packed_size[product_image_as(p)];
     if (!w->reads_planes) {
         search_windows(w, first, last, w->image + first * bytes);
         return 0;
@@ -114,16 +117,16 @@ static int sum_windows(const ProductRun *w, int64_t first, int64_t last)
 /* Products of float32 in chains that one takes as long as, of each way to add them. */
 int64_t product_cost(const Product *p)
 {
-    return p->how == GEMM_F16 ? 4 : p->how == WINDOW_F32 ? 16 : p->how >= WINDOW_INT ? 4 : 1;
+    return p->form.how == GEMM_F16 ? 4 : p->form.how == WINDOW_F32 ? 16 : p->form.how >= WINDOW_INT ? 4 : 1;
 }
 
 /* The sums of some rows and columns: first and last row, first and last column. -1: there is no memory. */
 int product_sum(const ProductRun *w, const int64_t *range)
 {
     const Product *p = w->p;
-    if (p->how >= WINDOW_F32)
+    if (p->form.how >= WINDOW_F32)
         return sum_windows(w, range[0], range[1]);
-    if (p->how == GEMM_INT) {
+    if (p->form.how == GEMM_INT) {
         const Requantisation r = operands_requantisation(w);
         GemmInt of = operands_gemm_int(w);
         of.first_row = range[0];
@@ -134,14 +137,14 @@ int product_sum(const ProductRun *w, const int64_t *range)
         of.epilogue = w->epilogue;
         return simd->gemm_int(&of, &r, product_results(w));
     }
-    const Left left = {(const float *)w->left, (const float *)w->packed, p->rows, range[0], range[1]};
-    const Right right = {(const float *)w->image, p->taps, p->places, p->count, p->columns, range[2], range[3]};
-    if (p->how == GEMM_F16) {
-        const GemmF16 gemm = {(float *)w->sums, p->group, p->nan_wins, p->drops_bits};
+    const Left left = {(const float *)w->left, (const float *)w->packed, p->form.rows, range[0], range[1]};
+    const Right right = {(const float *)w->image, p->taps, p->places, p->form.count, p->form.columns, range[2], range[3]};
+    if (p->form.how == GEMM_F16) {
+        const GemmF16 gemm = {(float *)w->sums, p->form.group, p->form.nan_wins, p->form.drops_bits};
         return simd->gemm_f16(&left, &right, &gemm);
     }
-    GemmF32 gemm = {.result = product_results(w), .row_at = w->stores_directly ? p->row_at : NULL, .position = p->starts,
-                     .normal = w->normal, .swapped = p->swapped, .epilogue = w->epilogue};
+    GemmF32 gemm = {.result = product_results(w), .row_at = w->stores_directly ? p->row_at : NULL, .position = p->form.starts,
+                     .normal = w->normal, .swapped = p->form.swapped, .epilogue = w->epilogue};
     for (int i = 0; i < 2; i++) {
         gemm.starts[i].numbers = (const float *)w->starts[i];
         operands_start_steps(p, i, &gemm.starts[i].row, &gemm.starts[i].column);
@@ -153,11 +156,11 @@ int product_sum(const ProductRun *w, const int64_t *range)
 static int has_nan(const ProductRun *w, const int64_t *range)
 {
     const Product *p = w->p;
-    if (product_is_integer(p) || product_image_as(p) != AS_FLOATS || w->is_finite)
+    if (product_is_integer(p) || product_image_as(p) != AS_FLOATS || w->is_finite || p->form.keeps_nan)
         return 0;
     uint32_t found = 0;
     for (int64_t row = range[0]; row < range[1]; row++) {
-        const float *sums = (const float *)w->sums + row * p->columns;
+        const float *sums = (const float *)w->sums + row * p->form.columns;
         for (int64_t i = range[2]; i < range[3]; i++)
             found |= (uint32_t)((bits_of(sums[i]) & 0x7fffffff) > 0x7f800000);
     }
@@ -197,15 +200,15 @@ typedef struct {
 int64_t product_most_parts(const Product *p, const int64_t *range)
 {
     const int64_t columns = (range[3] - range[2]) / WIDE_ENOUGH, rows = (range[1] - range[0] + ROWS - 1) / ROWS;
-    return p->how >= WINDOW_F32 ? range[1] - range[0] : columns > rows ? columns : rows;
+    return p->form.how >= WINDOW_F32 ? range[1] - range[0] : columns > rows ? columns : rows;
 }
 
 /* One of ``parts`` parts of the rows and columns of a range; perhaps none of them. The windows of a channel stay together. */
 void product_take_range(const Product *p, const int64_t *range, int64_t part, int64_t parts, int64_t *found)
 {
     memcpy(found, range, 4 * sizeof *found);
-    const int by_columns = p->how < WINDOW_F32 && (range[3] - range[2]) / WIDE_ENOUGH >= parts;
-    const int axis = 2 * by_columns, block = p->how >= WINDOW_F32 ? 1 : by_columns ? 32 : ROWS;
+    const int by_columns = p->form.how < WINDOW_F32 && (range[3] - range[2]) / WIDE_ENOUGH >= parts;
+    const int axis = 2 * by_columns, block = p->form.how >= WINDOW_F32 ? 1 : by_columns ? 32 : ROWS;
     int64_t first, last;
     range_take(range[axis + 1] - range[axis], block, part, parts, &first, &last);
     found[axis + 1] = range[axis] + last;
@@ -225,14 +228,20 @@ static void sum_part(void *of, int64_t part, int64_t parts)
         atomic_store(&all->w->has_nan, 1);
 }
 
+int product_is_long(const Plan *plan)
+{
+    const Product *p = plan->product;
+    return p && plan->amount > LONG_PRODUCT && product_most_parts(p, (const int64_t[]){0, p->form.rows, 0, p->form.columns}) > 1;
+}
+
 /* The sums of some rows and columns; whether they are known. */
 int product_sum_parts(ProductRun *w, const int64_t *range, Concurrent *concurrent)
 {
     const Product *p = w->p;
     PartOfSums all = {w, range};
     /* Right factors are packed for whole blocks of rows: few rows take as long. */
-    const int64_t rows = range[1] - range[0], least = p->how < WINDOW_F32 ? ROWS : 1;
-    const int64_t amount = (rows < least ? least : rows) * (range[3] - range[2]) * p->count * product_cost(p);
+    const int64_t rows = range[1] - range[0], least = p->form.how < WINDOW_F32 ? ROWS : 1;
+    const int64_t amount = (rows < least ? least : rows) * (range[3] - range[2]) * p->form.count * product_cost(p);
     const int64_t most = product_most_parts(p, range);
     parallel_for_with(w->has_pool, pool_parts(w->has_pool, amount, most), sum_part, &all, concurrent);
     return !w->lacks_memory && !w->has_nan;
@@ -243,10 +252,10 @@ static void put_part(void *of, int64_t part, int64_t parts)
 {
     const ProductRun *w = of;
     const Product *p = w->p;
-    const int is_rounded = !product_is_integer(p) && product_image_as(p) == AS_FLOATS && p->form != F32;
+    const int is_rounded = !product_is_integer(p) && product_image_as(p) == AS_FLOATS && p->form.result != F32;
     const int size = is_rounded ? (int)sizeof(float) : 0;
-    for (int i = 0; i < p->store_steps; i++) {
-        const StoreStep *s = &p->to[i];
+    for (int i = 0; i < p->form.store_steps; i++) {
+        const StoreStep *s = &p->store[i];
         int64_t shape[4], first, last;
         const int axis = longest_axis(s->shape, 4);
         range_take(s->shape[axis], axis == 3 ? 64 : 1, part, parts, &first, &last);
@@ -260,7 +269,7 @@ static void put_part(void *of, int64_t part, int64_t parts)
         Stored to = s->to;
         to.data = (const char *)offset_by(to.data, w->pointers[w->result]) + first * to.step[axis] * word;
         if (is_rounded)
-            round_words(shape, p->form, &from, &to);
+            round_words(shape, p->form.result, &from, &to);
         else
             move_words(shape, &from, &to);
     }
@@ -270,28 +279,33 @@ void product_store(ProductRun *w)
 {
     const Product *p = w->p;
     if (!w->stores_directly)
-        parallel_for(w->has_pool, pool_parts(w->has_pool, p->rows * p->columns * STEPS_OF_READING, MOST_PARTS), put_part, w);
+        parallel_for(w->has_pool, pool_parts(w->has_pool, p->form.rows * p->form.columns * STEPS_OF_READING, MOST_PARTS), put_part, w);
 }
 
 static int product_lies_well(const Product *p, const int64_t *pointers, int result)
 {
     uintptr_t odd = 0;
-    for (int i = 0; i < p->pack_steps; i++)
-        if (p->from[i].source >= 0)
-            odd |= (uintptr_t)offset_by(p->from[i].from.data, pointers[p->from[i].source]) %
-                   (uintptr_t)format_size[p->from[i].from.format];
-    for (int i = 0; i < p->store_steps; i++)
-        odd |= (uintptr_t)offset_by(p->to[i].to.data, pointers[result]) % (uintptr_t)format_size[p->to[i].to.format];
+    for (int i = 0; i < p->form.pack_steps; i++)
+        if (p->pack[i].source >= 0)
+            odd |= (uintptr_t)offset_by(p->pack[i].from.data, pointers[p->pack[i].source]) %
+                   (uintptr_t)format_size[p->pack[i].from.format];
+    for (int i = 0; i < p->form.store_steps; i++)
+        odd |= (uintptr_t)offset_by(p->store[i].to.data, pointers[result]) % (uintptr_t)format_size[p->store[i].to.format];
     return !odd;
 }
-/* A product with its operands read, but planes that are ``kept``; 0 where it cannot be. The caller gives its block back. */
+
+/* A product with its operands packed, but planes that are ``kept``; 0 where it cannot be. The caller gives its block back. */
 int product_begin(ProductRun *w, const Plan *plan, const int64_t *pointers, int has_pool, int is_kept)
 {
     const Product *p = plan->product;
     *w = (ProductRun){.p = p, .pointers = pointers, .result = plan->tensors - 1, .has_pool = has_pool,
                 .reads_planes = p->has_planes && is_kept};
     w->block = product_lies_well(p, pointers, w->result) ? scratch_acquire(SCRATCH_PRODUCT, size_of_work(p)) : NULL;
-    if (w->block)
-        operands_prepare(w);
-    return w->block != NULL;
+    if (!w->block)
+        return 0;
+    if (operands_prepare(w))
+        return 1;
+    scratch_release(SCRATCH_PRODUCT, w->block);
+    w->block = NULL;
+    return 0;
 }

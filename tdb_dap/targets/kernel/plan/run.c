@@ -133,7 +133,7 @@ int run_tiles(const BoundPlan *bound, int has_pool, Concurrent *concurrent)
 static int keeps_image(const BoundPlan *bound)
 {
     const Product *p = bound->plan->product;
-    for (const PackStep *g = p->from; g < p->from + p->pack_steps; g++)
+    for (const PackStep *g = p->pack; g < p->pack + p->form.pack_steps; g++)
         if (g->which == RIGHT_FACTORS && g->source >= 0 && !are_disjoint(bound, g->source, bound, result_tensor(bound)))
             return 0;
     return 1;
@@ -144,7 +144,7 @@ static int stores_directly(const ProductRun *w, const BoundPlan *bound)
 {
     const Product *p = w->p;
     /* Which NaN comes out another way has to say: then nothing must have been written. */
-    return p->row_at && (product_is_integer(p) || w->is_finite) && (!p->image_in_place.at || keeps_image(bound));
+    return p->row_at && (product_is_integer(p) || w->is_finite || p->form.keeps_nan) && (!p->image_in_place.at || keeps_image(bound));
 }
 
 /* How many of some plans, which follow each other, are carried out: 0, and nothing is done, where the first one cannot be.
@@ -155,7 +155,7 @@ int plan_run(const BoundPlan *all, int count, int has_pool, Concurrent *concurre
     if (!plan->product)
         return count > 1 ? fusion_run(all, count, NULL, has_pool, concurrent) : run_tiles(all, has_pool, concurrent);
     const Product *p = plan->product;
-    const int64_t everything[4] = {0, p->rows, 0, p->columns};
+    const int64_t everything[4] = {0, p->form.rows, 0, p->form.columns};
     ProductRun w;
     int done = product_begin(&w, plan, all->pointers, has_pool, keeps_image(all));
     w.stores_directly = done && stores_directly(&w, all);

@@ -1,33 +1,165 @@
 /* The extension module _kernel: what Python calls. Functions take addresses of contiguous arrays as integers: the buffer protocol
  * is not part of the limited API of Python 3.10. The GIL is released while they compute. */
 
-#include "arguments.h"
-#include "direct.h"
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030A0000
+#include <Python.h>
 
-/* Arguments: the plan, and for each tensor where its address is, and the address. False, and nothing is done, where the
- * operands lie in the way of the result, or are what the functions do not take. */
-static PyObject *py_carry_out(PyObject *self, PyObject *args)
+#include "../plan/plan.h"
+
+/* NumPy's own description of an array, __array_struct__: it is as old as NumPy, and no interface of Python's has to be
+ * newer than what the limited API has. https://numpy.org/doc/stable/reference/arrays.interface.html */
+typedef struct {
+    int two, axes;
+    char kind;
+    int itemsize, flags;
+    Py_ssize_t *shape, *strides;
+    void *data;
+    PyObject *description;
+} ArrayInterface;
+
+enum { C_CONTIGUOUS = 0x1, ALIGNED = 0x100 };
+
+/* Copies the description of an array, which lives as long as it; the axes are in ``capsule``, to be given back. */
+static int described(PyObject *array, ArrayInterface *found, PyObject **capsule)
 {
-    int64_t pointers[MOST_OPERANDS + 2], offsets[MOST_OPERANDS + 2];
+    *capsule = PyObject_GetAttrString(array, "__array_struct__");
+    const ArrayInterface *own = *capsule ? PyCapsule_GetPointer(*capsule, NULL) : NULL;
+    if (!own) {
+        Py_CLEAR(*capsule);
+        return 0;
+    }
+    *found = *own;
+    return 1;
+}
+
+/* Where an array without gaps lies; a number is an address by itself. */
+static int address_of(PyObject *given, void *address)
+{
+    unsigned long long *out = address;
+    if (PyLong_Check(given)) {
+        *out = PyLong_AsUnsignedLongLong(given);
+        return !PyErr_Occurred();
+    }
+    ArrayInterface array;
+    PyObject *capsule;
+    if (!described(given, &array, &capsule))
+        return 0;
+    Py_DECREF(capsule);
+    if (!(array.flags & C_CONTIGUOUS)) {
+        PyErr_SetString(PyExc_TypeError, "an array with gaps");
+        return 0;
+    }
+    *out = (unsigned long long)(uintptr_t)array.data;
+    return 1;
+}
+
+static const Plan *plan_of(PyObject *capsule) { return PyCapsule_GetPointer(capsule, "plan"); }
+
+static void free_capsule(PyObject *capsule) { plan_free(PyCapsule_GetPointer(capsule, "plan")); }
+
+/* Arguments: address and bytes of a PlanRecord. */
+static PyObject *py_plan(PyObject *self, PyObject *args)
+{
+    unsigned long long address;
+    long long size;
     (void)self;
-    const Plan *plan = PyTuple_Size(args) > 0 ? PyCapsule_GetPointer(PyTuple_GetItem(args, 0), "plan") : NULL;
-    if (!plan)
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "no plan");
-    if (!parsed_addresses(plan, args, 1, pointers, offsets))
+    if (!PyArg_ParseTuple(args, "KL", &address, &size))
         return NULL;
-    const int has_pool = pool_acquire_for(plan->amount);
-    const BoundPlan bound = {plan, pointers, offsets};
-    int is_done;
+    const char *problem = "records of other sizes";
+    Plan *plan = size == (long long)sizeof(PlanRecord) ? plan_make((const PlanRecord *)(uintptr_t)address, &problem) : NULL;
+    if (!plan)
+        return problem ? PyErr_Format(PyExc_ValueError, "a plan with %s", problem) : PyErr_NoMemory();
+    PyObject *capsule = PyCapsule_New(plan, "plan", free_capsule);
+    if (!capsule)
+        plan_free(plan);
+    return capsule;
+}
+
+/* The sums of a product, part after part; ``between`` is called before each. 1: done; 0: it cannot be, and nothing is; -1: an
+ * error is set. */
+static int run_long(const Plan *plan, const int64_t *pointers, PyObject *between)
+{
+    const Product *p = plan->product;
+    const int64_t all[4] = {0, p->form.rows, 0, p->form.columns};
+    const int64_t wanted = (plan->amount + LONG_PRODUCT - 1) / LONG_PRODUCT, most = product_most_parts(p, all);
+    const int64_t parts = wanted < most ? wanted : most;
+    ProductRun w;
+    int done;
+    int has_pool = pool_acquire();
     Py_BEGIN_ALLOW_THREADS
-    is_done = plan_run(&bound, 1, has_pool, NULL);
+    done = product_begin(&w, plan, pointers, has_pool, 0);
     Py_END_ALLOW_THREADS
     pool_release(has_pool);
-    return is_done < 0 ? PyErr_NoMemory() : PyBool_FromLong(is_done);
+    for (int64_t part = 0; done > 0 && part < parts; part++) {
+        PyObject *answer = PyObject_CallNoArgs(between);
+        if (!answer) {
+            done = -1;
+            break;
+        }
+        Py_DECREF(answer);
+        int64_t range[4];
+        product_take_range(p, all, part, parts, range);
+        w.has_pool = has_pool = pool_acquire();
+        Py_BEGIN_ALLOW_THREADS
+        product_sum_parts(&w, range, NULL);
+        Py_END_ALLOW_THREADS
+        pool_release(has_pool);
+        if (w.lacks_memory) {
+            PyErr_NoMemory();
+            done = -1;
+        }
+    }
+    if (done > 0 && w.has_nan)
+        done = 0;
+    if (done > 0) {
+        w.has_pool = has_pool = pool_acquire();
+        Py_BEGIN_ALLOW_THREADS
+        product_store(&w);
+        Py_END_ALLOW_THREADS
+        pool_release(has_pool);
+    }
+    scratch_release(SCRATCH_PRODUCT, w.block);
+    return done;
+}
+
+/* Arguments: the plan; a function that is called now and then where it takes long; and for each tensor its address in this
+ * process, and its offset in memory. False, and nothing is done, where operands lie in the way of the result, or are such that
+ * the functions do not take. */
+static PyObject *py_run(PyObject *self, PyObject *args)
+{
+    int64_t pointers[MOST_TENSORS], offsets[MOST_TENSORS];
+    (void)self;
+    const Plan *plan = PyTuple_Size(args) > 1 ? plan_of(PyTuple_GetItem(args, 0)) : NULL;
+    if (!plan)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "no plan");
+    if (PyTuple_Size(args) != 2 + 2 * plan->tensors)
+        return PyErr_Format(PyExc_TypeError, "%zd arguments for a plan of %d tensors", PyTuple_Size(args), plan->tensors);
+    for (int i = 0; i < plan->tensors; i++) {
+        pointers[i] = PyLong_AsLongLong(PyTuple_GetItem(args, 2 + 2 * i));
+        offsets[i] = PyLong_AsLongLong(PyTuple_GetItem(args, 3 + 2 * i));
+    }
+    if (PyErr_Occurred())
+        return NULL;
+    int done;
+    if (product_is_long(plan))
+        done = run_long(plan, pointers, PyTuple_GetItem(args, 1));
+    else {
+        const int has_pool = pool_acquire_for(plan->amount);
+        const BoundPlan bound = {plan, pointers, offsets};
+        Py_BEGIN_ALLOW_THREADS
+        done = plan_run(&bound, 1, has_pool, NULL);
+        Py_END_ALLOW_THREADS
+        pool_release(has_pool);
+        if (done < 0)
+            PyErr_NoMemory();
+    }
+    return done < 0 ? NULL : PyBool_FromLong(done);
 }
 
 /* Arguments: plans by the numbers of forms, each a plan or None; numbers, spaces, offsets and cores of commands; regions of
- * memory and how many; the first command, and the one after the last. */
-static PyObject *py_carry_out_some(PyObject *self, PyObject *args)
+ * memory and how many; the first command, and the one after the last. The first command that is not done. */
+static PyObject *py_run_batch(PyObject *self, PyObject *args)
 {
     unsigned long long numbers, spaces, offsets, cores, regions;
     long long count, first, stop;
@@ -44,7 +176,7 @@ static PyObject *py_carry_out_some(PyObject *self, PyObject *args)
         return PyErr_NoMemory();
     for (int64_t i = first; i < stop; i++) {
         PyObject *plan = c.numbers[i] >= 0 ? PyList_GetItem(table, c.numbers[i]) : NULL;
-        plans[i - first] = plan && plan != Py_None ? PyCapsule_GetPointer(plan, "plan") : NULL;
+        plans[i - first] = plan && plan != Py_None ? plan_of(plan) : NULL;
         if (!plans[i - first] && c.numbers[i] != NO_DATA) {
             stop = PyErr_Occurred() ? first : i; /* no further than that */
             break;
@@ -64,113 +196,35 @@ static PyObject *py_carry_out_some(PyObject *self, PyObject *args)
     free(plans);
     return PyErr_Occurred() ? NULL : PyLong_FromLongLong(done);
 }
-/* A product that is carried out in several calls. */
-typedef struct {
-    ProductRun work;
-    int64_t pointers[MOST_OPERANDS + 2];
-    PyObject *plan;
-} Begun;
 
-static void free_begun(PyObject *capsule)
+/* Arguments: an operator; two arrays of float32 without gaps, and that of the results; how many. */
+static PyObject *py_elementwise(PyObject *self, PyObject *args)
 {
-    Begun *pending = PyCapsule_GetPointer(capsule, "product");
-    if (pending) {
-        scratch_release(SCRATCH_PRODUCT, pending->work.block);
-        Py_XDECREF(pending->plan);
-    }
-    free(pending);
-}
-
-/* Arguments: the plan of a product, and addresses as in carry_out. Its operands are read; None where they cannot be. */
-static PyObject *py_begin(PyObject *self, PyObject *args)
-{
-    int64_t offsets[MOST_OPERANDS + 2];
+    unsigned long long a, b, result;
+    long long count;
+    int kind;
     (void)self;
-    PyObject *given = PyTuple_Size(args) ? PyTuple_GetItem(args, 0) : NULL;
-    const Plan *plan = given ? PyCapsule_GetPointer(given, "plan") : NULL;
-    if (!plan || !plan->product)
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "no plan of a product");
-    Begun *pending = calloc(1, sizeof *pending);
-    PyObject *capsule = pending ? PyCapsule_New(pending, "product", free_begun) : PyErr_NoMemory();
-    if (!capsule) {
-        free(pending);
+    if (!PyArg_ParseTuple(args, "iO&O&O&L", &kind, address_of, &a, address_of, &b, address_of, &result, &count))
         return NULL;
-    }
-    if (!parsed_addresses(plan, args, 1, pending->pointers, offsets)) {
-        Py_DECREF(capsule);
-        return NULL;
-    }
-    Py_INCREF(given);
-    pending->plan = given;
-    const int has_pool = pool_acquire();
-    int is_begun;
-    Py_BEGIN_ALLOW_THREADS
-    is_begun = product_begin(&pending->work, plan, pending->pointers, has_pool, 0);
-    Py_END_ALLOW_THREADS
-    pool_release(has_pool);
-    if (is_begun)
-        return capsule;
-    Py_DECREF(capsule);
+    simd->elementwise(kind, (const float *)(uintptr_t)a, (const float *)(uintptr_t)b, (float *)(uintptr_t)result, count);
     Py_RETURN_NONE;
 }
 
-/* Arguments: a product that was begun; which of how many parts of its sums. */
-static PyObject *py_sum_up(PyObject *self, PyObject *args)
+/* Arguments: threads, and the multiplications, or what takes as long, that are worth a part of some work. */
+static PyObject *py_configure_pool(PyObject *self, PyObject *args)
 {
-    PyObject *capsule;
-    long long part, parts;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OLL", &capsule, &part, &parts))
-        return NULL;
-    Begun *pending = PyCapsule_GetPointer(capsule, "product");
-    if (!pending)
-        return NULL;
-    const Product *p = pending->work.p;
-    const int64_t everything[4] = {0, p->rows, 0, p->columns};
-    int64_t range[4];
-    product_take_range(p, everything, part, parts, range);
-    pending->work.has_pool = pool_acquire();
-    Py_BEGIN_ALLOW_THREADS
-    product_sum_parts(&pending->work, range, NULL);
-    Py_END_ALLOW_THREADS
-    pool_release(pending->work.has_pool);
-    if (pending->work.lacks_memory)
-        return PyErr_NoMemory();
-    Py_RETURN_NONE;
-}
-
-/* Puts the results of a product where they belong; False, and nothing is done, where carry_out would not. */
-static PyObject *py_finish(PyObject *self, PyObject *capsule)
-{
-    (void)self;
-    Begun *pending = PyCapsule_GetPointer(capsule, "product");
-    if (!pending)
-        return NULL;
-    if (pending->work.lacks_memory || pending->work.has_nan)
-        Py_RETURN_FALSE;
-    pending->work.has_pool = pool_acquire();
-    Py_BEGIN_ALLOW_THREADS
-    product_store(&pending->work);
-    Py_END_ALLOW_THREADS
-    pool_release(pending->work.has_pool);
-    Py_RETURN_TRUE;
-}
-
-/* Arguments: threads, and the products, or what takes as long, that are worth a part of some work. */
-static PyObject *py_share(PyObject *self, PyObject *args)
-{
-    int members;
+    int workers;
     long long worth;
     (void)self;
-    if (!PyArg_ParseTuple(args, "iL", &members, &worth))
+    if (!PyArg_ParseTuple(args, "iL", &workers, &worth))
         return NULL;
-    if (members < 1 || worth < 1)
-        return PyErr_Format(PyExc_ValueError, "%d threads, %lld products", members, worth);
-    pool_configure(members, worth);
+    if (workers < 1 || worth < 1)
+        return PyErr_Format(PyExc_ValueError, "%d threads, %lld products", workers, worth);
+    pool_configure(workers, worth);
     Py_RETURN_NONE;
 }
 
-static PyObject *py_forget_threads(PyObject *self, PyObject *args)
+static PyObject *py_forget_pool(PyObject *self, PyObject *args)
 {
     (void)self;
     (void)args;
@@ -178,36 +232,18 @@ static PyObject *py_forget_threads(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* Arguments: a plan, and about how many products, or what takes as long, a part of it may have. Parts into which the sums
- * of a product can be cut for that; 1 where the plan is of no product. */
-static PyObject *py_parts(PyObject *self, PyObject *args)
-{
-    PyObject *capsule;
-    long long worth;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OL", &capsule, &worth))
-        return NULL;
-    const Plan *plan = PyCapsule_GetPointer(capsule, "plan");
-    if (!plan || worth < 1)
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "parts of %lld products", worth);
-    const Product *p = plan->product;
-    const int64_t everything[4] = {0, p ? p->rows : 1, 0, p ? p->columns : 1};
-    const int64_t wanted = (plan->amount + worth - 1) / worth, most = p ? product_most_parts(p, everything) : 1;
-    return PyLong_FromLongLong(wanted < most ? wanted : most < 1 ? 1 : most);
-}
-
 static PyObject *py_widths(PyObject *self, PyObject *args)
 {
     (void)self;
     (void)args;
-    PyObject *found = PyList_New(0);
-    for (int i = 0; found && i < simd_count(); i++) {
+    PyObject *widths = PyList_New(0);
+    for (int i = 0; widths && i < simd_count(); i++) {
         PyObject *lanes = PyLong_FromLong(simd_widths[i]->lanes);
-        if (!lanes || PyList_Append(found, lanes))
-            Py_CLEAR(found);
+        if (!lanes || PyList_Append(widths, lanes))
+            Py_CLEAR(widths);
         Py_XDECREF(lanes);
     }
-    return found;
+    return widths;
 }
 
 static PyObject *py_choose(PyObject *self, PyObject *args)
@@ -221,48 +257,19 @@ static PyObject *py_choose(PyObject *self, PyObject *args)
     return PyErr_Format(PyExc_ValueError, "this processor has no vectors of %d numbers", lanes);
 }
 
-static PyObject *py_multiplies_bytes(PyObject *self, PyObject *args)
-{
-    (void)self;
-    (void)args;
-    return PyBool_FromLong(simd_has_dot4());
-}
-
 static PyMethodDef methods[] = {
-    {"packed", py_packed, METH_VARARGS, NULL},
-    {"multiplies_bytes", py_multiplies_bytes, METH_NOARGS, NULL},
-    {"whole", py_whole, METH_VARARGS, NULL},
-    {"whole_windows", py_whole_windows, METH_VARARGS, NULL},
-    {"exponents", py_exponents, METH_VARARGS, NULL},
-    {"floats_of", py_floats_of, METH_VARARGS, NULL},
-    {"reciprocal_roots", py_reciprocal_roots, METH_VARARGS, NULL},
-    {"divided", py_divided, METH_VARARGS, NULL},
-    {"series", py_series, METH_VARARGS, NULL},
-    {"whole_of", py_whole_of, METH_VARARGS, NULL},
-    {"selected", py_selected, METH_VARARGS, NULL},
-    {"converted", py_converted, METH_VARARGS, NULL},
-    {"plan", py_plan, METH_VARARGS, NULL},
-    {"carry_out", py_carry_out, METH_VARARGS, NULL},
-    {"carry_out_some", py_carry_out_some, METH_VARARGS, NULL},
-    {"share", py_share, METH_VARARGS, NULL},
-    {"forget_threads", py_forget_threads, METH_NOARGS, NULL},
-    {"parts", py_parts, METH_VARARGS, NULL},
-    {"begin", py_begin, METH_VARARGS, NULL},
-    {"sum_up", py_sum_up, METH_VARARGS, NULL},
-    {"finish", py_finish, METH_O, NULL},
-    {"looked_up", py_looked_up, METH_VARARGS, NULL},
-    {"interleaved", py_interleaved, METH_VARARGS, NULL},
-    {"grouped", py_grouped, METH_VARARGS, NULL},
-    {"elementwise", py_elementwise, METH_VARARGS, NULL},
-    {"subnormal", py_subnormal, METH_VARARGS, NULL},
-    {"weighted", py_weighted, METH_VARARGS, NULL},
-    {"widths", py_widths, METH_NOARGS, NULL},
-    {"choose", py_choose, METH_VARARGS, NULL},
+    {"plan", py_plan, METH_VARARGS, "Prepare functions over elements, or a product, for tensors at any addresses."},
+    {"run", py_run, METH_VARARGS, "Run a plan with its tensors at these addresses."},
+    {"run_batch", py_run_batch, METH_VARARGS, "Run commands one after the other, by the plans of their forms."},
+    {"elementwise", py_elementwise, METH_VARARGS, "Compute one float32 operation per element."},
+    {"configure_pool", py_configure_pool, METH_VARARGS, "Set how many threads share work, and what pays for a part."},
+    {"forget_pool", py_forget_pool, METH_NOARGS, "Forget the workers, which a child does not have after fork."},
+    {"widths", py_widths, METH_NOARGS, "List the vector widths that this processor can run."},
+    {"choose", py_choose, METH_VARARGS, "Use vectors of this many numbers from now on."},
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernel", "Sums of products as the chip forms them.",
-                                        -1, methods, NULL, NULL, NULL, NULL};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernel", "Arithmetic of the chips in C.", -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__kernel(void)
 {

@@ -4,35 +4,116 @@
 #define TDB_DAP_SCALAR_CONSTANTS_H
 
 /* Formats of stored numbers. */
-enum { F32 = 0, F16 = 1, BF16 = 2, SI8 = 3, UI8 = 4, SI16 = 5, UI16 = 6, SI32 = 7, UI32 = 8, SI64 = 9 };
+enum {
+    F32 = 0,
+    F16 = 1,
+    BF16 = 2,
+    SI8 = 3,
+    UI8 = 4,
+    SI16 = 5,
+    UI16 = 6,
+    SI32 = 7,
+    UI32 = 8,
+    SI64 = 9,
+};
 
 /* Ways to round, as the chips number them; ``HALF_DOWN`` is none of theirs. */
-enum { HALF_EVEN = 0, HALF_AWAY = 1, TOWARD_ZERO = 2, DOWN = 3, UP = 4, HALF_UP = 5, HALF_DOWN = 6 };
+enum {
+    HALF_EVEN = 0,
+    HALF_AWAY = 1,
+    TOWARD_ZERO = 2,
+    DOWN = 3,
+    UP = 4,
+    HALF_UP = 5,
+    HALF_DOWN = 6,
+};
 
 /* Operations on two numbers; ``FIRST``: the first one as it is, of integers only. */
-enum { ADD = 0, SUBTRACT = 1, MULTIPLY = 2, LARGER = 3, SMALLER = 4, FIRST = 5 };
+enum {
+    ADD = 0,
+    SUBTRACT = 1,
+    MULTIPLY = 2,
+    LARGER = 3,
+    SMALLER = 4,
+    FIRST = 5,
+};
 
 /* Conversions of one operand. */
-enum { FLOATS_TO_INTS = 0, FLOATS_TO_FLOATS = 1, INTS_TO_FLOATS = 2, TO_INTEGRAL = 3, TO_F16_BY_MODE = 4, HALVES_TO_INTEGRAL = 5, MAGNITUDES = 6 };
+enum {
+    FLOATS_TO_INTS = 0,
+    FLOATS_TO_FLOATS = 1,
+    INTS_TO_FLOATS = 2,
+    TO_INTEGRAL = 3,
+    TO_F16_BY_MODE = 4,
+    HALVES_TO_INTEGRAL = 5,
+    MAGNITUDES = 6,
+};
 
 /* Conditions of a selection. */
-enum { IS_GREATER = 0, IS_EQUAL = 1, IS_LESS = 2 };
+enum {
+    IS_GREATER = 0,
+    IS_EQUAL = 1,
+    IS_LESS = 2,
+};
 
 /* Division by zeros, infinities and NaNs: by the formula, or exact; ``TRUE_SUBNORMALS``: subnormals are zeros. */
-enum { BY_FORMULA = 0, TRUE_ZEROS = 1, TRUE_SUBNORMALS = 2 };
+enum {
+    BY_FORMULA = 0,
+    TRUE_ZEROS = 1,
+    TRUE_SUBNORMALS = 2,
+};
 
 /* Functions over elements. */
-enum { FLOAT_ELEMENTS = 0, SERIES = 1, RECIPROCAL_ROOTS = 2, DIVIDED = 3, INT_ELEMENTS = 4, CONVERTED = 5, MOVED = 6, SELECTED = 7, LOOKED_UP = 8, SCATTERED = 9 };
+enum {
+    FLOAT_ELEMENTS = 0,
+    SERIES = 1,
+    RECIPROCAL_ROOTS = 2,
+    DIVIDED = 3,
+    INT_ELEMENTS = 4,
+    CONVERTED = 5,
+    MOVED = 6,
+    SELECTED = 7,
+    LOOKED_UP = 8,
+    SCATTERED = 9,
+};
 
 /* Types of factors of a product. */
-enum { SIGNED_BYTES = 0, UNSIGNED_BYTES = 1, SIGNED_WORDS = 2, FLOATS_OF_IMAGE = 3 };
+enum {
+    SIGNED_BYTES = 0,
+    UNSIGNED_BYTES = 1,
+    SIGNED_WORDS = 2,
+    FLOATS_OF_IMAGE = 3,
+    UNSIGNED_WORDS = 4,
+};
 
 /* Operands of a product that a packing step fills. */
-enum { LEFT_FACTORS = 0, RIGHT_FACTORS = 1, FIRST_START = 2, SECOND_START = 3 };
+enum {
+    LEFT_FACTORS = 0,
+    RIGHT_FACTORS = 1,
+    FIRST_START = 2,
+    SECOND_START = 3,
+    MULTIPLIER = 4,
+    AMOUNT = 5,
+    ZERO_POINT = 6,
+};
 
 /* Ways to add products: of matrices, or windows of one channel each. */
-enum { GEMM_F32 = 0, GEMM_F16 = 1, GEMM_INT = 2, WINDOW_F32 = 3, WINDOW_INT = 4, WINDOW_MAX = 5 };
+enum {
+    GEMM_F32 = 0,
+    GEMM_F16 = 1,
+    GEMM_INT = 2,
+    WINDOW_F32 = 3,
+    WINDOW_INT = 4,
+    WINDOW_MAX = 5,
+};
 
-enum { MOST_OPERANDS = 5, MOST_TERMS = 256, LARGEST_SHIFT = 62, LARGEST_GROUP = 64, MOST_ADDRESSES = 8, NO_DATA = -2 };
+enum {
+    MOST_OPERANDS = 5,
+    MOST_TERMS = 256,
+    LARGEST_SHIFT = 62,
+    LARGEST_GROUP = 64,
+    MOST_ADDRESSES = 8,
+    NO_DATA = -2,
+};
 
 #endif

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F32, SI16, SI32, UI16, UI32, Array
+from tdb_dap.targets.arithmetic import float32
+from tdb_dap.targets.arithmetic.stored import Value
 from tdb_dap.targets.families.bm1684 import arithmetic as op
 from tdb_dap.targets.semantics.bm1684.common import refuse, refuse_repeated_batch, shifted, tiu
-from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.registry import Operation, Value
+from tdb_dap.targets.semantics.registry import Operation
 
 NEWTON_STEPS = 3
 

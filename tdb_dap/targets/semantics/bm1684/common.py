@@ -10,12 +10,12 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.arithmetic import float32
+from tdb_dap.targets.arithmetic.dot import inexact, interleaved, interleaved_pairs
+from tdb_dap.targets.arithmetic.products import of_matrices
+from tdb_dap.targets.arithmetic.requantisation import Steps
+from tdb_dap.targets.arithmetic.shifts import HALF_UP, requantised
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.kernel.integers import Steps
-from tdb_dap.targets.kernel.products import of_matrices
-from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.dot import inexact, interleaved, interleaved_pairs
-from tdb_dap.targets.semantics.numerics.integers import HALF_UP, requantised
 from tdb_dap.targets.semantics.registry import Operation, Semantic, semantics
 
 _SHIFTS = tuple(f"{operand}_{axis}_shift" for operand in ("res0", "opd0", "opd1") for axis in "hw")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F32, SI32, Array
+from tdb_dap.targets.arithmetic import float32
 from tdb_dap.targets.families.bm1684 import functions as op
 from tdb_dap.targets.semantics import special
 from tdb_dap.targets.semantics.bm1684.arithmetic import NEWTON_STEPS
 from tdb_dap.targets.semantics.bm1684.common import refuse, tiu
-from tdb_dap.targets.semantics.numerics import float32
 from tdb_dap.targets.semantics.registry import Operation
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F32, Array
+from tdb_dap.targets.arithmetic import float32
+from tdb_dap.targets.arithmetic.dot import exact_product
+from tdb_dap.targets.arithmetic.shifts import HALF_UP, saturate, shift
 from tdb_dap.targets.semantics.bm1684.common import refuse, sum_of_matrix_products, tiu
-from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.dot import exact_product
-from tdb_dap.targets.semantics.numerics.integers import HALF_UP, saturate, shift
 from tdb_dap.targets.semantics.registry import Operation
 
 

@@ -7,15 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F32, SI8, UI8, Array, DType
+from tdb_dap.targets.arithmetic import float32
+from tdb_dap.targets.arithmetic.dot import inexact, interleaved
+from tdb_dap.targets.arithmetic.products import Products
+from tdb_dap.targets.arithmetic.stored import Value
+from tdb_dap.targets.arithmetic.windows import padded, taps
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.bm1684 import windows as op
-from tdb_dap.targets.kernel.products import Products
 from tdb_dap.targets.semantics.bm1684.common import refuse, shifted, sum_of_products, tiu
 from tdb_dap.targets.semantics.convolution import by_channels, integer_products
-from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.dot import inexact, interleaved
-from tdb_dap.targets.semantics.numerics.windows import padded, taps
-from tdb_dap.targets.semantics.registry import Operation, Value
+from tdb_dap.targets.semantics.registry import Operation
 
 LOWEST = np.float32(-3.4028234663852886e38)
 

@@ -6,11 +6,11 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F32, SI8, SI32, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.arithmetic import float32
+from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps
+from tdb_dap.targets.arithmetic.rounding import convert, to_float8, to_integral
+from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_AWAY, HALF_EVEN, HALF_UP, requantised, signed
 from tdb_dap.targets.families import convolution as op
-from tdb_dap.targets.kernel.integers import UNLIMITED, Steps
-from tdb_dap.targets.semantics.numerics import float32
-from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_AWAY, HALF_EVEN, HALF_UP, requantised, signed
-from tdb_dap.targets.semantics.numerics.rounding import convert, to_float8, to_integral
 from tdb_dap.targets.semantics.registry import Operation
 
 

@@ -10,8 +10,8 @@ from numpy.lib.stride_tricks import as_strided
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.arithmetic.stored import Unplanned, Value
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.semantics.registry import Unplanned, Value
 
 _PAD_MODES: dict[int, Literal["reflect", "edge", "wrap"]] = {1: "reflect", 2: "edge", 3: "wrap"}
 

@@ -1,7 +1,4 @@
-"""Sums of products in the order in which the chip adds. In C where the kernel is active, else in NumPy.
-
-Long ones are offered to a device first, where one is in force (``kernel.accelerator``).
-"""
+"""Sums of products in the order in which the chip adds. In C where the kernel is active, else in NumPy."""
 
 from __future__ import annotations
 
@@ -14,12 +11,13 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.system.interruption import between_parts
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel.accelerator import accelerator_for
-from tdb_dap.targets.kernel.elements import finished
-from tdb_dap.targets.kernel.integers import Steps, sums
-from tdb_dap.targets.kernel.products import Float32, Products, of_matrices
-from tdb_dap.targets.semantics.numerics.float32 import add, exponent_range, flush, multiply
-from tdb_dap.targets.semantics.numerics.integers import DOWN, requantised, stepped
+from tdb_dap.targets.arithmetic import sums
+from tdb_dap.targets.arithmetic.elements import finished
+from tdb_dap.targets.arithmetic.float32 import add, exponent_range, flush, multiply, stays_normal
+from tdb_dap.targets.arithmetic.products import Float32, Products, of_matrices
+from tdb_dap.targets.arithmetic.requantisation import Steps
+from tdb_dap.targets.arithmetic.shifts import DOWN
+from tdb_dap.targets.kernel.constants import LARGEST_GROUP
 
 # Numbers held at once while sums are formed: as many as the processor's cache holds.
 _BLOCK = 1 << 16
@@ -65,19 +63,22 @@ def interleaved_pairs(
     return interleaved_pairs(start, old, factors, shape, False, zero) if np.isnan(total).any() else total
 
 
-def interleaved(start: Array | None, old: Array | None, products: Products, normal: bool, zero: float = 0.0) -> Float32:
-    """As ``interleaved_pairs`` for a matrix of sums, float32 (m, n); ``start`` and ``old`` broadcast to it."""
+def interleaved(
+    start: Array | None, old: Array | None, products: Products, normal: bool | None = None, zero: float = 0.0
+) -> Float32:
+    """As ``interleaved_pairs`` for a matrix of sums, float32 (m, n); ``start`` and ``old`` broadcast to it.
+
+    ``normal``: None to find out.
+    """
     rows, columns = products.shape
     if columns < _FEW and rows > columns:
         turned = [None if first is None else np.broadcast_to(first, (rows, columns)).T for first in (start, old)]
         return interleaved(turned[0], turned[1], products.transposed(), normal, zero).T
     firsts = [np.broadcast_to(first, (rows, columns)) for first in (start, old) if first is not None]
-    accelerator = accelerator_for(products)
-    found = accelerator.interleaved(products, firsts, normal, zero) if accelerator is not None else None
-    if found is not None:
-        return found
     if kernel.is_active():
-        return kernel.interleaved(products, firsts, normal, zero)
+        return sums.interleaved(products, firsts, zero)
+    if normal is None:
+        normal = stays_normal((products.left, products.image), *[(first,) for first in firsts])
     result = np.empty((rows, columns), np.float32)
     step = max(1, _BLOCK // max(1, rows))
     for begin in range(0, columns, step):
@@ -109,11 +110,8 @@ def grouped(
     if columns < _FEW and rows > columns:
         return grouped(totals.T, products.transposed(), size, nan_wins, drops_bits).T
     totals = np.array(totals, np.float32, order="C")
-    accelerator = accelerator_for(products)
-    if accelerator is not None and accelerator.grouped(products, totals, size, (nan_wins, drops_bits)):
-        return totals
-    if kernel.is_active() and size <= kernel.LARGEST_GROUP:
-        kernel.grouped(products, totals, size, (nan_wins, drops_bits))
+    if kernel.is_active() and size <= LARGEST_GROUP:
+        sums.grouped(products, totals, sums.Group(size, nan_wins, drops_bits))
         return totals
     narrow = fits_float32(products.left, products.image)
     step = max(1, _BLOCK // max(1, rows * size))
@@ -169,11 +167,6 @@ def summed(products: Products, start: Array | None, steps: Steps, dtype: DType |
     ``start``: added to the sums before, broadcasts to them. None where NumPy has to do it: without the kernel, for
     factors of more than 16 bits, and for steps that are not the same along a row.
     """
-    accelerator = accelerator_for(products)
-    exact = accelerator.exact(products) if accelerator is not None else None
-    if exact is not None:
-        exact = exact if start is None else exact + start
-        return stepped(exact, steps) if dtype is None else requantised(exact, steps, dtype)
     if not kernel.is_active():
         return None
     rows, columns = products.shape
@@ -188,12 +181,12 @@ def summed(products: Products, start: Array | None, steps: Steps, dtype: DType |
         return None
     count = narrow.taps.size
     if count <= piece:
-        return sums(narrow, start, steps, dtype.itemsize if dtype is not None else 8)
+        return sums.exact(narrow, start, steps, dtype.itemsize if dtype is not None else 8)
     total: Array = np.zeros(products.shape, np.int64)
     for first in range(0, count, piece):
         chosen = slice(first, first + piece)
         left, taps = np.ascontiguousarray(narrow.left[:, chosen]), np.ascontiguousarray(narrow.taps[chosen])
-        part = sums(replace(narrow, left=left, taps=taps), None, Steps(DOWN), 8)
+        part = sums.exact(replace(narrow, left=left, taps=taps), None, Steps(DOWN), 8)
         assert part is not None
         total += part
     if start is not None:
@@ -204,7 +197,7 @@ def summed(products: Products, start: Array | None, steps: Steps, dtype: DType |
 def _narrowed(products: Products) -> Products | None:
     """The products with factors as the kernel takes them, of at most 16 bits; None if theirs are wider."""
     left, image = products.left, products.image
-    if left.dtype in _BYTES and image.dtype in _BYTES and kernel.multiplies_bytes():
+    if left.dtype in _BYTES and image.dtype in _BYTES:
         return products
     if left.dtype != np.int16:
         if not _fits_words(left):

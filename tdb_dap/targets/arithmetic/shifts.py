@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
-from tdb_dap.targets.kernel.elements import finished
-from tdb_dap.targets.kernel.integers import Steps
+from tdb_dap.targets.arithmetic.elements import finished
+from tdb_dap.targets.arithmetic.requantisation import Steps
+from tdb_dap.targets.kernel.constants import Rounding
 
-HALF_EVEN, HALF_AWAY, TOWARD_ZERO, DOWN, UP, HALF_UP, HALF_DOWN = range(7)
+HALF_EVEN, HALF_AWAY, TOWARD_ZERO, DOWN, UP, HALF_UP, HALF_DOWN = Rounding
 
 
 def shift(numbers: Array, amount: Array | int, mode: int) -> Array:
@@ -18,26 +19,29 @@ def shift(numbers: Array, amount: Array | int, mode: int) -> Array:
 
 
 def _shifted(numbers: Array, amount: Array | int, mode: int) -> Array:
-    numbers = np.asarray(numbers, np.int64)
-    amount = np.asarray(amount, np.int64)
+    numbers, amount = np.asarray(numbers, np.int64), np.asarray(amount, np.int64)
     right = np.maximum(-amount, 0)
     quotient = numbers >> right
+    added, mask, start = rounding_of(mode, right)
+    # Only what is shifted out is rounded: what is added cannot overflow then.
     rest = numbers - (quotient << right)
-    half = np.where(right > 0, np.int64(1) << np.maximum(right - 1, 0), np.int64(0))
-    if mode == HALF_EVEN:
-        quotient = quotient + ((rest > half) | ((rest == half) & ((quotient & 1) == 1)))
-    elif mode == HALF_AWAY:
-        quotient = quotient + ((rest > half) | ((rest == half) & (numbers >= 0)))
-    elif mode == TOWARD_ZERO:
-        quotient = np.where(numbers < 0, -((-numbers) >> right), quotient)
-    elif mode == UP:
-        quotient = -((-numbers) >> right)
-    elif mode == HALF_UP:
-        quotient = quotient + (rest >= half)
-    elif mode == HALF_DOWN:
-        quotient = quotient + (rest > half)
-    left = numbers << np.maximum(amount, 0)
-    return np.where(amount >= 0, left, np.where(right > 0, quotient, numbers))
+    rounded = quotient + (rest + added + ((numbers >> start) & mask) >> right)
+    return np.where(amount >= 0, numbers << np.maximum(amount, 0), rounded)
+
+
+def rounding_of(mode: int, right: Array) -> tuple[Array, Array, Array]:
+    """(added, mask, start) of numbers / 2^right rounded: (numbers + added + ((numbers >> start) & mask)) >> right."""
+    every, half = (np.int64(1) << right) - 1, (np.int64(1) << right) >> 1
+    is_shifted, none = every & 1, np.zeros_like(right)
+    return {
+        HALF_EVEN: (every >> 1, is_shifted, right),
+        HALF_AWAY: (half, -is_shifted, none + 63),
+        TOWARD_ZERO: (none, every, none + 63),
+        DOWN: (none, none, none),
+        UP: (every, none, none),
+        HALF_UP: (half, none, none),
+        HALF_DOWN: (every >> 1, none, none),
+    }[Rounding(mode)]
 
 
 def requantised(numbers: Array, steps: Steps, dtype: DType) -> Array:

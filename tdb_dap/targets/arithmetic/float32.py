@@ -12,15 +12,9 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F32, Array, DType
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel import elements
-from tdb_dap.targets.semantics.numerics.halves import FLUSHED_F16, without_subnormals
-from tdb_dap.targets.semantics.rules import Reciprocal
-
-RULES = {
-    Reciprocal.FORMULA: elements.BY_FORMULA,
-    Reciprocal.ZERO: elements.TRUE_ZEROS,
-    Reciprocal.SUBNORMAL: elements.TRUE_SUBNORMALS,
-}
+from tdb_dap.targets.arithmetic import elements
+from tdb_dap.targets.arithmetic.halves import FLUSHED_F16, without_subnormals
+from tdb_dap.targets.kernel.constants import Operator, Reciprocal
 
 SMALLEST_NORMAL = np.float32(2.0**-126)
 _EXPONENT = np.uint32(0x7F800000)
@@ -33,10 +27,7 @@ _INVALID = np.uint32(0xFFC00000)
 def flush(numbers: Array) -> Array:
     """float32 with subnormals replaced by zero of their sign; the same array if there are none."""
     numbers = np.asarray(numbers, np.float32)
-    whole = np.ascontiguousarray(numbers)
-    if kernel.is_active() and not kernel.has_subnormals(whole):
-        return numbers
-    words = whole.view(np.uint32).reshape(numbers.shape)
+    words = np.ascontiguousarray(numbers).view(np.uint32).reshape(numbers.shape)
     # Without the sign, less one: zeros wrap around, subnormals stay small.
     sizes = words << np.uint32(1)
     sizes -= np.uint32(1)
@@ -68,21 +59,21 @@ def _is_nan(words: Array) -> Array:
 def add(a: Array, b: Array) -> Array:
     """a + b in float32; operands are taken as flushed."""
     if kernel.is_active():
-        return kernel.elementwise(kernel.ADD, a, b)
+        return kernel.elementwise(Operator.ADD, a, b)
     return flush(settle_nan(a + b, a, b))
 
 
 def subtract(a: Array, b: Array) -> Array:
     """a - b in float32; operands are taken as flushed."""
     if kernel.is_active():
-        return kernel.elementwise(kernel.SUBTRACT, a, b)
+        return kernel.elementwise(Operator.SUBTRACT, a, b)
     return flush(settle_nan(a - b, a, b))
 
 
 def multiply(a: Array, b: Array) -> Array:
     """a * b in float32; operands are taken as flushed."""
     if kernel.is_active():
-        return kernel.elementwise(kernel.MULTIPLY, a, b)
+        return kernel.elementwise(Operator.MULTIPLY, a, b)
     product = np.asarray(a * b, np.float32)
     edge = np.abs(product) == SMALLEST_NORMAL
     if edge.any():
@@ -143,9 +134,6 @@ def exponent_range(numbers: Array) -> tuple[int, int]:
     Subnormals count as exponent -127.
     """
     whole = np.ascontiguousarray(numbers, np.float32)
-    if kernel.is_active():
-        before, most = kernel.exponents(whole)
-        return ((before + 1 >> 23) - 127, (most >> 23) - 127) if most else (1 << 20, -(1 << 20))
     sizes = whole.view(np.uint32) & np.uint32(0x7FFFFFFF)
     largest = int(sizes.max(initial=0))
     if largest >= _EXPONENT:
@@ -182,24 +170,24 @@ def reciprocal_sqrt(numbers: Array, steps: int, dtype: DType) -> Array:
     return result
 
 
-def divide(a: Array, b: Array, steps: int, dtype: DType, rule: Reciprocal = Reciprocal.FORMULA) -> Array:
+def divide(a: Array, b: Array, steps: int, dtype: DType, rule: Reciprocal = Reciprocal.BY_FORMULA) -> Array:
     """a / b = a * copysign(r * r, b) with r = 1/sqrt(|b|) by Newton steps: not correctly rounded.
 
-    a, b: widened operands of one shape. Unless ``rule`` is FORMULA, r is infinite for zeros and zero for infinities;
-    with ZERO a subnormal divided by zero is infinite, too.
+    a, b: widened operands of one shape. Unless ``rule`` is BY_FORMULA, r is infinite for zeros and zero for infinities;
+    with TRUE_ZEROS a subnormal divided by zero is infinite, too.
     """
     left, right = elements.in_float32(a), elements.in_float32(b)
-    found = elements.divided(left, right, steps, dtype, dtype is FLUSHED_F16, RULES[rule])
+    found = elements.divided(left, right, steps, dtype, dtype is FLUSHED_F16, rule)
     if found is not None:
         return found.view(np.float32)
     root = reciprocal_sqrt(np.abs(b), steps, dtype)
-    if rule is not Reciprocal.FORMULA:
-        is_zero = (operand(b, dtype) if rule is Reciprocal.SUBNORMAL else b) == 0
+    if rule is not Reciprocal.BY_FORMULA:
+        is_zero = (operand(b, dtype) if rule is Reciprocal.TRUE_SUBNORMALS else b) == 0
         special = np.where(np.isinf(b), np.float32(0), np.where(np.isnan(b), np.float32(np.nan), root))
         root = np.where(is_zero, np.float32(np.inf), special)
     inverse = product_in(root, root, dtype)
     quotient = product_in(operand(a, dtype), np.copysign(inverse, b), dtype)
-    if rule is not Reciprocal.ZERO:
+    if rule is not Reciprocal.TRUE_ZEROS:
         return quotient
     return np.where(
         (b == 0) & (np.abs(a) < SMALLEST_NORMAL) & (a != 0), np.copysign(np.float32(np.inf), a * b), quotient

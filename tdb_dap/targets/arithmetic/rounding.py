@@ -10,10 +10,11 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, Array, DType
 from tdb_dap.engine.hardware.float8 import FLOAT8
 from tdb_dap.errors import NotSimulated
-from tdb_dap.targets.kernel import elements
-from tdb_dap.targets.kernel.stored import Stored
-from tdb_dap.targets.semantics.numerics.float32 import flush
-from tdb_dap.targets.semantics.numerics.integers import DOWN, HALF_AWAY, HALF_EVEN, HALF_UP, TOWARD_ZERO, UP, saturate
+from tdb_dap.targets.arithmetic import elements
+from tdb_dap.targets.arithmetic.float32 import flush
+from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_AWAY, HALF_EVEN, HALF_UP, TOWARD_ZERO, UP, saturate
+from tdb_dap.targets.arithmetic.stored import Stored
+from tdb_dap.targets.kernel.constants import Rounding
 
 _MODES = (HALF_EVEN, HALF_AWAY, TOWARD_ZERO, DOWN, UP, HALF_UP)
 
@@ -173,7 +174,7 @@ def _to_bf16(numbers: Array, mode: int) -> Array:
     elif mode == HALF_AWAY:
         rounded = words + np.uint32(0x8000)
     else:
-        positive, negative = {UP: (0xFFFF, 0), DOWN: (0, 0xFFFF), HALF_UP: (0x8000, 0x7FFF)}[mode]
+        positive, negative = {UP: (0xFFFF, 0), DOWN: (0, 0xFFFF), HALF_UP: (0x8000, 0x7FFF)}[Rounding(mode)]
         rounded = words + np.where(words >> np.uint32(31), np.uint32(negative), np.uint32(positive))
     size = words & np.uint32(0x7FFFFFFF)
     special = size >= np.uint32(0x7F800000)

@@ -1,0 +1,127 @@
+/* Generated from targets/kernel/records.py by scripts/generate_kernel_constants.py: do not edit. */
+
+#ifndef TDB_DAP_PLAN_RECORDS_H
+#define TDB_DAP_PLAN_RECORDS_H
+
+#include <stdint.h>
+
+#include "../scalar/constants.h"
+
+/* Words of ``format`` at data + sum over axes of index * step, steps in elements; ``source``: tensor, or -1. */
+typedef struct {
+    uint64_t data;
+    int64_t step[4];
+    int32_t format;
+    int32_t source;
+} StoredRecord;
+
+/* A tensor where it was planned, and the bytes that its elements lie in from its address on; see ``Extent``. */
+typedef struct {
+    int64_t origin;
+    int64_t low;
+    int64_t high;
+    int64_t inner;
+    int32_t order;
+    int32_t address;
+} TensorRecord;
+
+/* A function over elements; parameters that it does not have are 0. ``least``, ``most``: limits of integers. */
+typedef struct {
+    int32_t function;
+    int32_t operands;
+    int32_t operator;
+    int32_t flushes;
+    int32_t format;
+    int32_t newton_steps;
+    int32_t reciprocal;
+    int32_t has_own_steps;
+    int32_t conversion;
+    int32_t rounding;
+    int32_t held;
+    int32_t rectified;
+    int32_t size;
+    int32_t fills;
+    uint32_t fill;
+    int32_t unused;
+    double low;
+    double high;
+    int64_t least;
+    int64_t most;
+    int64_t multiplier;
+    int64_t amount;
+    int64_t zero;
+    int64_t rows;
+    int64_t terms;
+    int64_t shape[4];
+    StoredRecord operand[5];
+    StoredRecord table;
+    StoredRecord to;
+} ElementsRecord;
+
+/* Part of an operand, or of the result, and its place in matrices: numbers from ``first`` on, ``step`` apart. */
+typedef struct {
+    StoredRecord stored;
+    int32_t part;
+    int32_t unused;
+    int64_t first;
+    int64_t shape[4];
+    int64_t step[4];
+} StepRecord;
+
+/* A product of matrices, or of windows over an image. Left factors are (rows, count), starts (rows or 1, columns or 1);
+ * the right factor of product k at column j is number taps[k] + places[j] of an image of ``image`` numbers, which hold
+ * ``fill`` where none is put; a negative tap stands for zeros. Windows: rows are channels of all batches, taps lie in a
+ * plane, ``window`` has rows and columns of results, and numbers of the image between both. ``result``: format of float
+ * results; ``rounding``: of products and sums of float windows; ``keeps_nan``: any NaN may come out. */
+typedef struct {
+    int32_t how;
+    int32_t swapped;
+    int32_t starts;
+    int32_t type;
+    int32_t left_type;
+    int32_t is_filled;
+    int32_t result;
+    int32_t rounding;
+    int32_t nan_wins;
+    int32_t drops_bits;
+    int32_t is_last;
+    int32_t is_zero_positive;
+    int32_t keeps_nan;
+    int32_t mode;
+    int32_t held;
+    int32_t rectified;
+    int32_t size;
+    int32_t pack_steps;
+    int32_t store_steps;
+    int32_t unused;
+    float zero;
+    float fill;
+    int64_t rows;
+    int64_t count;
+    int64_t columns;
+    int64_t image;
+    int64_t group;
+    int64_t window[4];
+    int64_t start_rows[2];
+    int64_t start_columns[2];
+    int64_t numbers[3];
+    int64_t low;
+    int64_t high;
+    uint64_t taps;
+    uint64_t places;
+    uint64_t pack;
+    uint64_t store;
+} ProductRecord;
+
+/* Functions over elements, or a product; ``sizes``: bytes of each other record, in the order of this module. */
+typedef struct {
+    int64_t sizes[5];
+    int64_t lane_bytes;
+    int64_t tensors;
+    int64_t elements;
+    uint64_t tensor;
+    uint64_t element;
+    uint64_t product;
+} PlanRecord;
+
+#endif

@@ -1,0 +1,143 @@
+"""Arguments of the kernel as C structs; ``scripts/generate_kernel_constants.py`` writes plan/records.h from these.
+
+Every address is a number of 64 bits. A plan says how many bytes each record has, and the kernel refuses other sizes.
+"""
+
+from __future__ import annotations
+
+from ctypes import Structure, c_double, c_float, c_int32, c_int64, c_uint32, c_uint64
+
+from tdb_dap.targets.kernel.constants import MOST_OPERANDS
+
+
+class StoredRecord(Structure):
+    """Words of ``format`` at data + sum over axes of index * step, steps in elements; ``source``: tensor, or -1."""
+
+    _fields_ = (("data", c_uint64), ("step", c_int64 * 4), ("format", c_int32), ("source", c_int32))
+
+
+class TensorRecord(Structure):
+    """A tensor where it was planned, and the bytes that its elements lie in from its address on; see ``Extent``."""
+
+    _fields_ = (
+        ("origin", c_int64),
+        ("low", c_int64),
+        ("high", c_int64),
+        ("inner", c_int64),
+        ("order", c_int32),
+        ("address", c_int32),
+    )
+
+
+class ElementsRecord(Structure):
+    """A function over elements; parameters that it does not have are 0. ``least``, ``most``: limits of integers."""
+
+    _fields_ = (
+        ("function", c_int32),
+        ("operands", c_int32),
+        ("operator", c_int32),
+        ("flushes", c_int32),
+        ("format", c_int32),
+        ("newton_steps", c_int32),
+        ("reciprocal", c_int32),
+        ("has_own_steps", c_int32),
+        ("conversion", c_int32),
+        ("rounding", c_int32),
+        ("held", c_int32),
+        ("rectified", c_int32),
+        ("size", c_int32),
+        ("fills", c_int32),
+        ("fill", c_uint32),
+        ("unused", c_int32),
+        ("low", c_double),
+        ("high", c_double),
+        ("least", c_int64),
+        ("most", c_int64),
+        ("multiplier", c_int64),
+        ("amount", c_int64),
+        ("zero", c_int64),
+        ("rows", c_int64),
+        ("terms", c_int64),
+        ("shape", c_int64 * 4),
+        ("operand", StoredRecord * MOST_OPERANDS),
+        ("table", StoredRecord),
+        ("to", StoredRecord),
+    )
+
+
+class StepRecord(Structure):
+    """Part of an operand, or of the result, and its place in matrices: numbers from ``first`` on, ``step`` apart."""
+
+    _fields_ = (
+        ("stored", StoredRecord),
+        ("part", c_int32),
+        ("unused", c_int32),
+        ("first", c_int64),
+        ("shape", c_int64 * 4),
+        ("step", c_int64 * 4),
+    )
+
+
+class ProductRecord(Structure):
+    """A product of matrices, or of windows over an image.
+
+    Left factors are (rows, count), starts (rows or 1, columns or 1). The right factor of product k at column j is
+    number taps[k] + places[j] of an image of ``image`` numbers, which hold ``fill`` where none is put; a negative tap stands
+    for zeros. Of windows rows are channels of all batches, taps lie in a plane, and ``window`` has rows and columns of
+    results, and numbers of the image between both. ``result``: format of float results; ``rounding``: of products and
+    sums of float windows; ``keeps_nan``: any NaN may come out.
+    """
+
+    _fields_ = (
+        ("how", c_int32),
+        ("swapped", c_int32),
+        ("starts", c_int32),
+        ("type", c_int32),
+        ("left_type", c_int32),
+        ("is_filled", c_int32),
+        ("result", c_int32),
+        ("rounding", c_int32),
+        ("nan_wins", c_int32),
+        ("drops_bits", c_int32),
+        ("is_last", c_int32),
+        ("is_zero_positive", c_int32),
+        ("keeps_nan", c_int32),
+        ("mode", c_int32),
+        ("held", c_int32),
+        ("rectified", c_int32),
+        ("size", c_int32),
+        ("pack_steps", c_int32),
+        ("store_steps", c_int32),
+        ("unused", c_int32),
+        ("zero", c_float),
+        ("fill", c_float),
+        ("rows", c_int64),
+        ("count", c_int64),
+        ("columns", c_int64),
+        ("image", c_int64),
+        ("group", c_int64),
+        ("window", c_int64 * 4),
+        ("start_rows", c_int64 * 2),
+        ("start_columns", c_int64 * 2),
+        ("numbers", c_int64 * 3),
+        ("low", c_int64),
+        ("high", c_int64),
+        ("taps", c_uint64),
+        ("places", c_uint64),
+        ("pack", c_uint64),
+        ("store", c_uint64),
+    )
+
+
+class PlanRecord(Structure):
+    """Functions over elements, or a product; ``sizes``: bytes of each other record, in the order of this module."""
+
+    _fields_ = (
+        ("sizes", c_int64 * 5),
+        ("lane_bytes", c_int64),
+        ("tensors", c_int64),
+        ("elements", c_int64),
+        ("tensor", c_uint64),
+        ("element", c_uint64),
+        ("product", c_uint64),
+    )
