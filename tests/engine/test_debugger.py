@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -245,9 +246,9 @@ def test_a_long_command_is_given_up_between_its_parts(
     """The convolution (command 3) is left undone, and done whole when the run goes on."""
     if with_kernel and not kernel.is_built:
         pytest.skip(kernel.describe())
-    monkeypatch.setattr(kernel, "_PART", 1)
     monkeypatch.setattr("tdb_dap.targets.arithmetic.dot._BLOCK", 1000)
-    with kernel.switched(with_kernel):
+    in_parts = kernel.shared(2, worth=1, part=1) if with_kernel else nullcontext()
+    with kernel.switched(with_kernel), in_parts:
         debugger.step(3)
         before = debugger.machine.memory.local(0).copy()
         asked: list[int] = []

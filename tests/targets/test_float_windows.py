@@ -67,5 +67,7 @@ def test_every_width_adds_the_same(
     found: list[NDArray[Any]] = []
     for lanes in kernel.widths():
         kernel.choose_width(lanes)
-        found.append(weighted(windows, weights, starts, {"f32": F32, "f16": F16, "bf16": BF16}[form], zero).view(np.uint32))
+        found.append(
+            weighted(windows, weights, starts, {"f32": F32, "f16": F16, "bf16": BF16}[form], zero).view(np.uint32)
+        )
     assert all(np.array_equal(found[0], other) for other in found[1:])

@@ -164,8 +164,7 @@ def test_windows_in_parts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["BM1684X", "BM1690"])
-def test_windows_that_can_be_interrupted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "_PART", 1)
-    with kernel.shared(3, worth=1):
+def test_windows_that_can_be_interrupted(name: str) -> None:
+    with kernel.shared(3, worth=1, part=1):
         seen = walk(name)
     assert sum(seen[kind] for kind in KINDS) > 3, seen

@@ -183,10 +183,9 @@ def test_a_plan_does_so_in_parts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["BM1684X", "BM1688", "BM1690"])
-def test_products_that_can_be_interrupted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_that_can_be_interrupted(name: str) -> None:
     """Each is cut into as many parts as there can be."""
-    monkeypatch.setattr(kernel, "_PART", 1)
-    with kernel.shared(3, worth=1):
+    with kernel.shared(3, worth=1, part=1):
         seen = walk(name, CASES, seed=1, only=PRODUCTS)
     assert sum(seen[each] for each in PRODUCTS) > 10, seen
 

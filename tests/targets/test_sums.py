@@ -119,7 +119,10 @@ def test_grouped_sums_are_numpys(
     lanes: int, shape: tuple[int, int, int], kind: str, dtype: DType, nan_wins: bool
 ) -> None:
     rows, count, columns = shape
-    left, right = numbers((rows, count), dtype, kind, 11), numbers((count, columns), dtype, kind, 12)
+    left, right = (
+        float32.operand(numbers(size, dtype, kind, seed), dtype)
+        for size, seed in (((rows, count), 11), ((count, columns), 12))
+    )
     totals = float32.flush(numbers((rows, columns), F32, kind, 13))
     for products in (of_matrices(left, right), scattered(of_matrices(left, right), 15)):
         for size in (16, 32, 64):
@@ -239,7 +242,7 @@ def test_products_of_integers_are_exact(sums: str, limit: int) -> None:
 
 
 @needs_kernel
-def test_how_work_is_split_among_threads_does_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_work_is_split_among_threads_does_not_show() -> None:
     random = np.random.default_rng(8)
     left = random.standard_normal((70, 300)).astype(np.float32)
     right = random.standard_normal((300, 333)).astype(np.float32)
@@ -247,9 +250,8 @@ def test_how_work_is_split_among_threads_does_not_show(monkeypatch: pytest.Monke
     zeros = np.zeros((70, 333), np.float32)
     with kernel.switched(True):
         together = [dot.interleaved(None, None, products, True), dot.grouped(zeros, products, 32)]
-        monkeypatch.setattr(kernel, "threads", lambda: 5)
-        monkeypatch.setattr(kernel, "_pool", None)
-        apart = [dot.interleaved(None, None, products, True), dot.grouped(zeros, products, 32)]
+        with kernel.shared(5, worth=1):
+            apart = [dot.interleaved(None, None, products, True), dot.grouped(zeros, products, 32)]
     for a, b in zip(together, apart, strict=True):
         same(a, b)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -90,10 +91,7 @@ def test_sums_after_their_steps_are_numpys(
     expected = products.left.astype(np.int64) @ right_of(products) + (0 if first is None else first)
     kernel.choose_width(lanes)
     try:
-        with pytest.MonkeyPatch.context() as patch, kernel.switched(True):
-            patch.setattr(kernel, "threads", lambda: threads)
-            patch.setattr(kernel, "_WORTH_A_THREAD", 1)
-            patch.setattr(kernel, "_PART", 1 << int(random.integers(4, 20)))
+        with kernel.switched(True), kernel.shared(threads, worth=1, part=1 << int(random.integers(4, 20))):
             words = dot.summed(products, first, steps, dtype)
     finally:
         kernel.choose_width(kernel.widths()[-1])
@@ -124,9 +122,7 @@ def test_rows_and_columns_change_places_with_their_own_formats(
 
 
 @pytest.mark.parametrize("shape", [(500, 64, 20), (9, 700, 33), (8, 8, 4000), (257, 3, 63), (1, 1, 1)], ids=str)
-def test_parts_of_rows_and_of_columns_are_all_that_there_is(
-    shape: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_of_rows_and_of_columns_are_all_that_there_is(shape: tuple[int, int, int]) -> None:
     rows, count, columns = shape
     random = np.random.default_rng(1)
     left, right = random.standard_normal((rows, count)), random.standard_normal((count, columns))
@@ -134,14 +130,11 @@ def test_parts_of_rows_and_of_columns_are_all_that_there_is(
     totals = random.standard_normal((rows, columns)).astype(np.float32)
     with kernel.switched(True):
         wanted = dot.interleaved(totals, None, products, True), dot.grouped(totals, products, 16)
-        for threads in (1, 2, 3, 8):
-            monkeypatch.setattr(kernel, "threads", lambda threads=threads: threads)
-            monkeypatch.setattr(kernel, "_WORTH_A_THREAD", 1)
-            for part in (1, 1 << 12, 1 << 30):
-                monkeypatch.setattr(kernel, "_PART", part)
+        for threads, part in itertools.product((1, 2, 3, 8), (1, 1 << 12, 1 << 30)):
+            with kernel.shared(threads, worth=1, part=part):
                 found = dot.interleaved(totals, None, products, True), dot.grouped(totals, products, 16)
-                for a, b in zip(found, wanted, strict=True):
-                    np.testing.assert_array_equal(a.view(np.uint32), b.view(np.uint32))
+            for a, b in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(a.view(np.uint32), b.view(np.uint32))
 
 
 @settings(max_examples=200)

@@ -33,7 +33,8 @@ def rounding_of(mode: int, right: Array) -> tuple[Array, Array, Array]:
     """(added, mask, start) of numbers / 2^right rounded: (numbers + added + ((numbers >> start) & mask)) >> right."""
     every, half = (np.int64(1) << right) - 1, (np.int64(1) << right) >> 1
     is_shifted, none = every & 1, np.zeros_like(right)
-    return {
+    # Any other number is rounded down.
+    ways: dict[int, tuple[Array, Array, Array]] = {
         HALF_EVEN: (every >> 1, is_shifted, right),
         HALF_AWAY: (half, -is_shifted, none + 63),
         TOWARD_ZERO: (none, every, none + 63),
@@ -41,7 +42,8 @@ def rounding_of(mode: int, right: Array) -> tuple[Array, Array, Array]:
         UP: (every, none, none),
         HALF_UP: (half, none, none),
         HALF_DOWN: (every >> 1, none, none),
-    }[Rounding(mode)]
+    }
+    return ways.get(mode, (none, none, none))
 
 
 def requantised(numbers: Array, steps: Steps, dtype: DType) -> Array:

@@ -58,6 +58,8 @@ SWITCH = "TDB_DAP_KERNEL"
 
 _WORTH_A_PART = 1 << 17
 """Products that pay for a part of their own: some microseconds."""
+_PART = 1 << 27
+"""Products between two moments at which a run can be interrupted: some milliseconds, of 16-bit floats tens."""
 _MOST_THREADS = 8
 
 _enabled = is_built and os.environ.get(SWITCH, "1") != "0"
@@ -116,17 +118,21 @@ def threads() -> int:
 
 
 @contextmanager
-def shared(count: int, worth: int) -> Iterator[None]:
-    """Run plans by so many threads for a while; ``worth``: products, or as much, for a part of its own."""
-    _kernel.configure_pool(count, worth)
+def shared(count: int, worth: int, part: int = _PART) -> Iterator[None]:
+    """Run plans by so many threads for a while.
+
+    ``worth``: products, or as much, that pay for a part of its own; ``part``: those between two moments at which a
+    run can be interrupted.
+    """
+    _kernel.configure(count, worth, part)
     try:
         yield
     finally:
-        _kernel.configure_pool(threads(), _WORTH_A_PART)
+        _kernel.configure(threads(), _WORTH_A_PART, _PART)
 
 
 if is_built:
-    _kernel.configure_pool(threads(), _WORTH_A_PART)
+    _kernel.configure(threads(), _WORTH_A_PART, _PART)
 
 
 def address_of(array: Array) -> int:

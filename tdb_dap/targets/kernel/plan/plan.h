@@ -184,8 +184,8 @@ GemmInt operands_gemm_int(const ProductRun *w);
 Requantisation operands_requantisation(const ProductRun *w);
 void operands_start_steps(const Product *p, int number, int64_t *row, int64_t *column);
 
-/* product.c: the sums of a product. Sums of LONG_PRODUCT multiplications and more can be interrupted. */
-#define LONG_PRODUCT ((int64_t)1 << 27)
+/* product.c: the sums of a product. Those of more multiplications than product_long can be interrupted. */
+extern int64_t product_long;
 int product_is_integer(const Product *p);
 int product_image_as(const Product *p);
 int product_left_as(const Product *p);

@@ -84,7 +84,10 @@ static void search_windows(const ProductRun *w, int64_t first, int64_t last, con
                                  (const int64_t *)w->starts[0] + first,
                                  p->taps, last - first, plane, p->form.count, size[0], size[1], size[2], size[3],
                                  formats[p->form.type]};
-        const Requantisation r = operands_requantisation(w);
+        Requantisation r = operands_requantisation(w);
+        r.multiplier += first;
+        r.amount += first;
+        r.zero += first;
         simd->window_int(&of, &r, w->stores_directly ? product_results(w) : sums);
     }
 }
@@ -228,10 +231,12 @@ static void sum_part(void *of, int64_t part, int64_t parts)
         atomic_store(&all->w->has_nan, 1);
 }
 
+int64_t product_long = (int64_t)1 << 27; /* some milliseconds, of 16-bit floats tens */
+
 int product_is_long(const Plan *plan)
 {
     const Product *p = plan->product;
-    return p && plan->amount > LONG_PRODUCT && product_most_parts(p, (const int64_t[]){0, p->form.rows, 0, p->form.columns}) > 1;
+    return p && plan->amount > product_long && product_most_parts(p, (const int64_t[]){0, p->form.rows, 0, p->form.columns}) > 1;
 }
 
 /* The sums of some rows and columns; whether they are known. */

@@ -82,7 +82,7 @@ static int run_long(const Plan *plan, const int64_t *pointers, PyObject *between
 {
     const Product *p = plan->product;
     const int64_t all[4] = {0, p->form.rows, 0, p->form.columns};
-    const int64_t wanted = (plan->amount + LONG_PRODUCT - 1) / LONG_PRODUCT, most = product_most_parts(p, all);
+    const int64_t wanted = (plan->amount + product_long - 1) / product_long, most = product_most_parts(p, all);
     const int64_t parts = wanted < most ? wanted : most;
     ProductRun w;
     int done;
@@ -210,17 +210,19 @@ static PyObject *py_elementwise(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* Arguments: threads, and the multiplications, or what takes as long, that are worth a part of some work. */
-static PyObject *py_configure_pool(PyObject *self, PyObject *args)
+/* Arguments: threads; the multiplications, or what takes as long, that are worth a part of some work; and those between two
+ * moments at which a product can be interrupted. */
+static PyObject *py_configure(PyObject *self, PyObject *args)
 {
     int workers;
-    long long worth;
+    long long worth, part;
     (void)self;
-    if (!PyArg_ParseTuple(args, "iL", &workers, &worth))
+    if (!PyArg_ParseTuple(args, "iLL", &workers, &worth, &part))
         return NULL;
-    if (workers < 1 || worth < 1)
-        return PyErr_Format(PyExc_ValueError, "%d threads, %lld products", workers, worth);
+    if (workers < 1 || worth < 1 || part < 1)
+        return PyErr_Format(PyExc_ValueError, "%d threads, %lld and %lld products", workers, worth, part);
     pool_configure(workers, worth);
+    product_long = part;
     Py_RETURN_NONE;
 }
 
@@ -262,7 +264,7 @@ static PyMethodDef methods[] = {
     {"run", py_run, METH_VARARGS, "Run a plan with its tensors at these addresses."},
     {"run_batch", py_run_batch, METH_VARARGS, "Run commands one after the other, by the plans of their forms."},
     {"elementwise", py_elementwise, METH_VARARGS, "Compute one float32 operation per element."},
-    {"configure_pool", py_configure_pool, METH_VARARGS, "Set how many threads share work, and what pays for a part."},
+    {"configure", py_configure, METH_VARARGS, "Set how many threads share work, and how long its parts are."},
     {"forget_pool", py_forget_pool, METH_NOARGS, "Forget the workers, which a child does not have after fork."},
     {"widths", py_widths, METH_NOARGS, "List the vector widths that this processor can run."},
     {"choose", py_choose, METH_VARARGS, "Use vectors of this many numbers from now on."},

@@ -56,7 +56,9 @@ enum {
     IS_LESS = 2,
 };
 
-/* Division by zeros, infinities and NaNs: by the formula, or exact; ``TRUE_SUBNORMALS``: subnormals are zeros. */
+/* Results of 1/sqrt and division for special numbers. BY_FORMULA: the Newton formula runs on their bits; TRUE_ZEROS:
+ * true zeros, infinities and NaNs are treated; TRUE_SUBNORMALS: as TRUE_ZEROS, with float32 and bf16 subnormals as
+ * zeros. */
 enum {
     BY_FORMULA = 0,
     TRUE_ZEROS = 1,

@@ -45,24 +45,23 @@ static void NAME(requantise_each)(const Requantisation *r, const int64_t *number
         products[i] = times(v, multiplier[i]);
     }
 #define EACH(mode_)                                                                                                    \
-    case mode_:                                                                                                        \
-        for (int64_t i = 0; i < count; i++) {                                                                          \
-            const int right = amount[i] < 0 ? (int)-amount[i] : 0;                                                     \
-            const int64_t rounded = rounded_shift(products[i], right, rounding_of(mode_, right));                      \
-            const int64_t shifted = (int64_t)((uint64_t)products[i] << (amount[i] < 0 ? 0 : amount[i]));               \
-            int64_t moved = plus(amount[i] < 0 ? rounded : shifted, zero[i]);                                          \
-            moved = moved < r->low ? r->low : moved;                                                                   \
-            out[i] = moved > r->high ? r->high : moved;                                                                \
-        }                                                                                                              \
-        break;
+    for (int64_t i = 0; i < count; i++) {                                                                              \
+        const int right = amount[i] < 0 ? (int)-amount[i] : 0;                                                         \
+        const int64_t rounded = rounded_shift(products[i], right, rounding_of(mode_, right));                          \
+        const int64_t shifted = (int64_t)((uint64_t)products[i] << (amount[i] < 0 ? 0 : amount[i]));                   \
+        int64_t moved = plus(amount[i] < 0 ? rounded : shifted, zero[i]);                                              \
+        moved = moved < r->low ? r->low : moved;                                                                       \
+        out[i] = moved > r->high ? r->high : moved;                                                                    \
+    }                                                                                                                  \
+    break;
     switch (r->mode) {
-        EACH(HALF_EVEN)
-        EACH(HALF_AWAY)
-        EACH(TOWARD_ZERO)
-        EACH(DOWN)
-        EACH(UP)
-        EACH(HALF_UP)
-        EACH(HALF_DOWN)
+    case HALF_EVEN: EACH(HALF_EVEN)
+    case HALF_AWAY: EACH(HALF_AWAY)
+    case TOWARD_ZERO: EACH(TOWARD_ZERO)
+    case UP: EACH(UP)
+    case HALF_UP: EACH(HALF_UP)
+    case HALF_DOWN: EACH(HALF_DOWN)
+    default: EACH(DOWN)
     }
 #undef EACH
 }
