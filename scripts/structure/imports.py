@@ -19,6 +19,7 @@ MOST_FILES = 20
 
 REASONS = (
     ("cli/*", r".*", "a subcommand loads what it needs when it is run: --help and errors are instant"),
+    ("*/cli.py", r".*", "a subcommand loads what it needs when it is run: --help and errors are instant"),
     ("__init__.py", r".*", "import tdb_dap is instant; open loads the rest"),
     ("notebook.py", r"tdb_dap\.tools\..*", "a session that never checks or profiles does not load it"),
     ("adapter/*", r"tdb_dap\.tools\..*", "initialize is answered before tools are loaded"),
@@ -131,7 +132,7 @@ class Structure:
         here, there = room_of(source), room_of(target)
         if here == there:
             return ""
-        allowed = APART.get(source.partition(".")[0])
+        allowed = None if here == "verbs" else APART.get(source.partition(".")[0])
         known = allowed is None or any(target == part or target.startswith(part + ".") for part in allowed)
         if LEVELS[there] < LEVELS[here] and known:
             return ""

@@ -12,6 +12,9 @@ from tdb_dap.tools.profile.schema import ProfileReport
 from tdb_dap.tools.report_schema import Reported
 from tdb_dap.tools.sanitize.schema import SanitizerReport
 
+RULE = "mismatch"
+"""Rule of a finding that is a tensor that differs."""
+
 BlameKind = Literal["at fault", "overwritten", "input", "inherits", "accumulates", "unclear"]
 
 ORIGINS: tuple[BlameKind, ...] = ("at fault", "overwritten", "input")

@@ -71,6 +71,11 @@ class DiffReport(_Model):
         return tuple(row for row in self.values if row.verdict == "fail" and row.role != "operand")
 
     @property
+    def is_same(self) -> bool:
+        """Whether nothing differs, as far as it was compared."""
+        return self.is_same_structure and not self.differing_values and not self.unlike_inputs
+
+    @property
     def is_same_structure(self) -> bool:
         """Whether both consist of the same layers, compiled alike."""
         return not (self.only_a or self.only_b or self.layers or self.instructions)

@@ -86,3 +86,13 @@ class Triage(_Model):
     @property
     def is_wrong(self) -> bool:
         return self.verdict in WRONG
+
+    @property
+    def problem(self) -> str:
+        """Why there is no verdict; empty if there is one."""
+        if self.stage or any(stage.judged for stage in self.stages):
+            return ""
+        return (
+            f"{self.directory}: no stage could be judged; compile with model_transform --test_input, --test_result "
+            "and model_deploy --test_input, --test_reference, --debug"
+        )

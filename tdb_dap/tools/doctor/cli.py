@@ -1,7 +1,8 @@
-"""A short session with an adapter in this process, as an editor has it."""
+"""``tdb-dap doctor``: check the installation and print the fix."""
 
 from __future__ import annotations
 
+import argparse
 import socket
 import threading
 from collections.abc import Iterator
@@ -9,21 +10,43 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.errors import TdbError
 from tdb_dap.system.sample import SAMPLE
-from tdb_dap.tools.doctor.findings import Check
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.protocol.client import Client
+    from tdb_dap.tools.doctor.findings import Check
     from tdb_dap.tools.doctor.installation import Installation
 
 _OP = "tpu.Pool2D"
 _PATIENCE = 60
 
 
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--json", action="store_true", help="print JSON (fields: docs/install.md)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Look at everything and print it. 0: nothing is wrong; 1: something is."""
+    from tdb_dap.tools.doctor.examination import examine
+    from tdb_dap.tools.doctor.findings import as_json, lines, summary
+    from tdb_dap.tools.doctor.installation import Installation
+
+    installation = Installation.here()
+    checks = []
+    for check in examine(installation, lambda: session(installation)):
+        checks.append(check)
+        if not arguments.json:
+            print("\n".join(lines(check)), flush=True)
+    print(as_json(checks) if arguments.json else summary(checks))
+    return int(any(check.status == "error" for check in checks))
+
+
 def session(installation: Installation) -> Iterator[Check]:
-    """Initialize, launch the sample, stop at an op, look at a tensor, leave; an exception of the adapter goes on."""
+    """Initialize, launch the sample, stop at an op, look at a tensor, leave; raises what the adapter raises."""
     from tdb_dap.adapter.protocol.client import Client
     from tdb_dap.adapter.protocol.transports import SocketStream
     from tdb_dap.adapter.server import serve
+    from tdb_dap.tools.doctor.findings import Check
 
     near, far = socket.socketpair()
     failures: list[Exception] = []

@@ -1,4 +1,4 @@
-"""``tdb-dap triage``: which stage of a compilation went wrong first, which op, and whether it is a bug."""
+"""``tdb-dap triage``: find the stage and op of a compilation that went wrong first; tell bugs from quantisation."""
 
 from __future__ import annotations
 
@@ -18,16 +18,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="?",
         default=Path(),
-        help="where model_transform and model_deploy were run, or a context directory (default: here)",
+        help="directory where model_transform and model_deploy were run, or a context directory (default: here)",
     )
     parser.add_argument(
         "--quantize-table",
         metavar="FILE",
         type=Path,
-        help="write the ops to keep in float for the output to reach --cosine; compile by it if the compiler is there",
+        help="write a quantize table that keeps just enough ops in float to reach --cosine, and no verdict; compile by "
+        "it if the compiler is installed",
     )
-    parser.add_argument("--cosine", metavar="NUMBER", type=float, default=0.999, help="default: 0.999")
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    parser.add_argument(
+        "--cosine", metavar="NUMBER", type=float, default=0.999, help="least cosine of an output (default: 0.999)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,17 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.triage.text import lines
     from tdb_dap.tools.triage.triaging import triage
 
-    found = triage(arguments.directory)
-    if arguments.json:
-        print(found.model_dump_json(indent=1))
-    else:
-        print("\n".join(lines(found)))
-    if not any(stage.judged for stage in found.stages) and not found.stage:
-        raise BadInput(
-            f"{found.directory}: no stage could be judged; compile with model_transform --test_input, --test_result "
-            "and model_deploy --test_input, --test_reference, --debug"
-        )
-    return int(found.is_wrong)
+    result = triage(arguments.directory)
+    print(result.model_dump_json(indent=1) if arguments.json else "\n".join(lines(result)))
+    if result.problem:
+        raise BadInput(result.problem)
+    return int(result.is_wrong)
 
 
 def _mixed(arguments: argparse.Namespace) -> int:

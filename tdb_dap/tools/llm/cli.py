@@ -1,4 +1,4 @@
-"""``tdb-dap llm``: a compiled language model answers a prompt, beside the float model where it is given."""
+"""``tdb-dap llm``: run a compiled language model on a prompt, and compare it with the float model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdb_dap.cli.answers import adapter_of, sampling_of
 from tdb_dap.cli.options import prompt_options, token_ids
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
@@ -17,49 +16,53 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tdb_dap.tools.llm.language_model import LanguageModel
+    from tdb_dap.tools.llm.opening import PromptOptions
     from tdb_dap.tools.llm.running import Token
     from tdb_dap.tools.llm.words import Words
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("model", metavar="DIR", type=Path, help="the converter's folder, or the bmodel in it")
+    parser.add_argument("model", metavar="DIR", type=Path, help="folder of the converter, or the bmodel in it")
     prompt_options(parser, with_pipeline=False)
     parser.add_argument(
-        "--given", metavar="N,N", type=token_ids, default=[], help="feed these tokens back in place of the answered"
+        "--given", metavar="N,N", type=token_ids, default=[], help="feed back these tokens, not the generated ones"
     )
     parser.add_argument(
         "--reference",
         metavar="DIR",
         type=Path,
-        help="folder of the model before conversion (config.json, .safetensors): compare every block with it in float",
+        help="compare every block with the model before conversion, in float (folder of config.json, .safetensors)",
     )
     run = parser.add_mutually_exclusive_group()
     run.add_argument(
         "--record",
         metavar="FILE.tdbrec",
         type=Path,
-        help="run it on the vendor's runtime, and look at that run; dynamic models need it",
+        help="record a run on the vendor's runtime and compare that; dynamic models need it",
     )
-    run.add_argument("--recording", metavar="FILE.tdbrec", type=Path, help="look at this run of a program of your own")
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    run.add_argument("--recording", metavar="FILE.tdbrec", type=Path, help="compare this recording of another program")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print tokens as they come. 0: nothing is wrong; 1: something differs from the float model."""
     from tdb_dap.tools.llm.float_model import FloatModel
     from tdb_dap.tools.llm.language_model import read_model
-    from tdb_dap.tools.llm.opening import open_model, open_recorded, record
+    from tdb_dap.tools.llm.opening import PromptOptions, open_model, open_recorded, record
     from tdb_dap.tools.llm.running import Answering, prompt_of
     from tdb_dap.tools.llm.words import find_tokenizer
 
     model = read_model(arguments.model)
-    adapter = adapter_of(arguments)
+    text_or_ids = arguments.prompt if arguments.ids is None else arguments.ids
+    chat = arguments.chat and arguments.ids is None
+    options = PromptOptions(arguments.model, text_or_ids, arguments.tokens, chat, arguments.sample, arguments.lora)
+    adapter = options.adapter
     beside = FloatModel(arguments.reference, adapter) if arguments.reference is not None else None
     folders = [model.context.bmodel.parent, *([arguments.reference] if beside is not None else [])]
     words = _quiet(find_tokenizer, folders)
     given = arguments.given
-    prompt = _prompt(arguments, model)
+    prompt = options.ids(model)
     if arguments.recording is not None:
         debugger = open_recorded(arguments.recording)
         prompt = prompt or prompt_of(debugger)
@@ -71,8 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         record(model, prompt, arguments.tokens, given, arguments.record)
         debugger = open_recorded(arguments.record)
     else:
-        sampling = sampling_of(arguments)
-        debugger = open_model(model, prompt, arguments.tokens, given, 0, sampling, adapter)
+        debugger = open_model(model, prompt, arguments.tokens, given, 0, options.sampling, adapter)
     found: list[Token] = []
     if not arguments.json:
         _head(model, debugger.program.chip, len(prompt))
@@ -86,22 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"prompt": prompt, "tokens": [_entry(token, words) for token in found]}, indent=1))
     elif beside is not None:
-        print("\n".join([*_verdict(found), *_next(arguments, prompt, found)]))
+        recording = arguments.recording or arguments.record
+        print("\n".join([*_verdict(found), *_next(options, recording, bool(given), prompt, found)]))
     return int(any(part.is_wrong for token in found for part in token.parts))
-
-
-def _prompt(arguments: argparse.Namespace, model: LanguageModel) -> list[int]:
-    """The prompt that was given; empty if none was."""
-    from tdb_dap.tools.llm.words import prompt_ids
-
-    if arguments.ids is not None:
-        ids: list[int] = arguments.ids
-        return ids
-    return (
-        prompt_ids(arguments.prompt, model.context.bmodel.parent, arguments.chat)
-        if arguments.prompt is not None
-        else []
-    )
 
 
 def _quiet(find: Any, folders: Sequence[Path]) -> Words | None:
@@ -154,20 +143,21 @@ def _verdict(found: Sequence[Token]) -> list[str]:
     return [*lines, *([f"{more} more launch{'es are' if more > 1 else ' is'} wrong"] if more else [])]
 
 
-def _next(arguments: argparse.Namespace, prompt: Sequence[int], found: Sequence[Token]) -> list[str]:
+def _next(
+    options: PromptOptions, recording: Path | None, has_given: bool, prompt: Sequence[int], found: Sequence[Token]
+) -> list[str]:
     """The command that shows the first wrong launch."""
     part = next((part for token in found for part in token.parts if part.is_wrong), None)
     if part is None:
         return []
     one = part.first_wrong
     where = one.command if one is not None else f"launch {part.launch.number}"
-    recording = arguments.recording or arguments.record
     if recording is not None:
         return [f"look: tdb-dap debug {recording} -c 'goto {where}'"]
     ids = ",".join(map(str, prompt))
-    given = " (without --given)" if arguments.given else ""
-    lora = f" --lora {arguments.lora}" if arguments.lora is not None else ""
-    return [f"look: tdb-dap debug {arguments.model} --ids {ids} --tokens {len(found)}{lora} -c 'goto {where}'{given}"]
+    given = " (without --given)" if has_given else ""
+    lora = f" --lora {options.lora}" if options.lora is not None else ""
+    return [f"look: tdb-dap debug {options.context} --ids {ids} --tokens {len(found)}{lora} -c 'goto {where}'{given}"]
 
 
 def _entry(token: Token, words: Words | None) -> dict[str, Any]:

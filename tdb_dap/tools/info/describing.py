@@ -1,54 +1,43 @@
-"""``tdb-dap info``: what a model consists of."""
+"""Contents of a model as text: chip, nets, inputs and outputs, memories, subnets."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdb_dap.cli.options import model_arguments
 from tdb_dap.engine.bmodel import input_shapes
 from tdb_dap.engine.cvimodel import Cvimodel, is_cvimodel
+from tdb_dap.engine.program.compiled_program import CompiledProgram
+from tdb_dap.engine.program.placement import misplaced
 from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.info.cvimodel import cvimodel_lines
 from tdb_dap.tools.info.nets import kernel_line, net_lines
 from tdb_dap.tools.info.preprocessing import preprocessing_lines
+from tdb_dap.tools.opening import open_program, remark_sources
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.net_tensors import Tensor
     from tdb_dap.engine.program.program import Program
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    model_arguments(parser)
+_MOST_MISPLACED = 10
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print it."""
-    from tdb_dap.tools.opening import open_program, remark_sources
-
-    if is_cvimodel(arguments.context):
-        if arguments.net or arguments.stage is not None:
-            raise BadInput(
-                f"{arguments.context}: a .cvimodel has one net, shown as a whole; leave --net and --stage out"
-            )
-        for line in cvimodel_lines(Cvimodel(arguments.context)):
-            print(line)
-        return 0
-    program = open_program(arguments.context, arguments.net, arguments.stage)
-    for line in describe(program):
-        print(line)
+def info(context: Path, net: str | None = None, stage: int | None = None) -> Iterator[str]:
+    """The lines about a model of any kind; BadInput if it cannot be read."""
+    if is_cvimodel(context):
+        if net or stage is not None:
+            raise BadInput(f"{context}: a .cvimodel has one net, shown as a whole; leave --net and --stage out")
+        yield from cvimodel_lines(Cvimodel(context))
+        return
+    program = open_program(context, net, stage)
+    yield from describe(program)
     remark_sources(program)
-    return 0
 
 
 def describe(program: Program) -> Iterator[str]:
-    """The lines that ``info`` prints."""
-    from tdb_dap.engine.program.compiled_program import CompiledProgram
-
+    """The lines about a program."""
     context = program.context
     yield f"model      {context.bmodel}"
     yield f"chip       {program.chip}, {counted(program.core_count, 'core')}"
@@ -84,18 +73,13 @@ def describe(program: Program) -> Iterator[str]:
         yield f"ops        {len(records):,} emitted from {len(lines):,} lines with commands"
 
 
-_MOST_MISPLACED = 10
-
-
 def _misplaced(program: Program) -> Iterator[str]:
     """Addresses outside of all memories."""
-    from tdb_dap.engine.program.placement import misplaced
-
-    found = misplaced(program)
-    for text in found[:_MOST_MISPLACED]:
+    texts = misplaced(program)
+    for text in texts[:_MOST_MISPLACED]:
         yield f"problem    {text}"
-    if len(found) > _MOST_MISPLACED:
-        yield f"problem    {len(found) - _MOST_MISPLACED:,} more addresses are in no known memory"
+    if len(texts) > _MOST_MISPLACED:
+        yield f"problem    {len(texts) - _MOST_MISPLACED:,} more addresses are in no known memory"
 
 
 def _nets(program: Program) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""``tdb-dap diff``: in what two compiled models differ, and where their values part."""
+"""``tdb-dap diff``: compare two compiled models: structure, then values."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import argparse
 from pathlib import Path
 
 from tdb_dap.cli import reports
-from tdb_dap.cli.options import backend_options
+from tdb_dap.cli.options import backend_options, tolerance_options
 from tdb_dap.cli.progress import Bar
-from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.errors import BadInput, TdbError
 
 
@@ -17,19 +16,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "a", type=Path, metavar="CONTEXT_A", help="context directory or .bmodel file; or FILE of run --hashes"
     )
-    parser.add_argument("b", type=Path, metavar="CONTEXT_B", help="the one that is compared with it")
+    parser.add_argument("b", type=Path, metavar="CONTEXT_B", help="the model to compare with it")
     parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, for both (default: zeros)")
-    parser.add_argument(
-        "--tolerance",
-        metavar="[WHERE:]LIMIT=NUMBER,...",
-        action="append",
-        default=[],
-        help="what counts as alike; as for tdb-dap check",
-    )
-    parser.add_argument("--except", metavar="GLOB", nargs="+", default=[], dest="excepted", help="names not compared")
+    tolerance_options(parser)
     parser.add_argument("--structure", action="store_true", help="compare the structure only; run nothing")
-    parser.add_argument("--report", metavar="FILE", type=Path, action="append", default=[], help=".json or .md")
-    parser.add_argument("--all", action="store_true", help="list everything that differs")
+    reports.report_option(parser, (".json", ".md"))
+    parser.add_argument("--all", action="store_true", help="list all differences")
     backend_options(parser)
 
 
@@ -44,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.diff.text import lines, markdown
 
     reports.refuse(arguments.report, (".json", ".md"))
-    bar = Bar(None, arguments.quiet)
+    bar = Bar(arguments.quiet)
     report = compare_models(
         arguments.a,
         arguments.b,
@@ -58,11 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
     bar.clear()
     print("\n".join(lines(report, arguments.all)))
     for path in arguments.report:
-        write_text(path, report.model_dump_json(indent=1) if path.suffix == ".json" else markdown(report))
+        reports.write(path, None, lambda end: report.model_dump_json(indent=1) if end == ".json" else markdown(report))
     if report.not_compared and not arguments.structure and not report.unlike_inputs:
         raise TdbError(f"{arguments.b}: {report.not_compared}")
-    is_same = report.is_same_structure and not report.differing_values and not report.unlike_inputs
-    return 0 if is_same else 1
+    return 0 if report.is_same else 1
 
 
 def _hashes(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tdb_dap.cli.options import backend_token_option
+from tdb_dap.cli.options import INPUTS, backend_token_option, net_options
 from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.errors import BadInput, TdbError
 
@@ -15,34 +15,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.usage = (
         "%(prog)s [-h] [-o FILE.tdbrec] [--quiet] -- PROGRAM [ARGUMENTS ...]\n"
-        "       %(prog)s [--at HOST:PORT] [--inputs X] [--net NAME] [--stage N] [-o FILE.tdbrec] -- CONTEXT\n"
-        "       %(prog)s --streams PREFIX --chip CHIP [-o FILE.tdbrec]"
+        "       %(prog)s [--at HOST:PORT] [--inputs X] [--net NAME] [--stage N] [-o FILE.tdbrec] -- CONTEXT"
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE.tdbrec", type=Path, help="the recording; default: PROGRAM.tdbrec, here"
+        "-o", "--output", metavar="FILE.tdbrec", type=Path, help="write this file (default: PROGRAM.tdbrec, here)"
     )
     parser.add_argument(
         "command",
         metavar="PROGRAM",
         nargs=argparse.REMAINDER,
-        help="the program and its arguments: model_runner, a Python script, anything that uses the vendor's runtime; "
-        "or a context directory or .bmodel, of which one net is run once",
+        help="program and arguments to run: model_runner, a Python script, anything that uses the vendor's runtime; "
+        "or a context directory or .bmodel, to run one net once",
     )
-    there = parser.add_argument_group("of a compiled model, one net once")
-    there.add_argument("--at", metavar="HOST:PORT", help="on the machine where tdb-dap backends serve --record waits")
-    there.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")
-    there.add_argument("--net", metavar="NAME", help="which net of a file with several (default: the first)")
-    there.add_argument("--stage", metavar="N", type=int, help="which stage of a net compiled for several")
+    there = parser.add_argument_group("one net of a compiled model, once")
+    there.add_argument(
+        "--at", metavar="HOST:PORT", help="record on a machine that runs tdb-dap backends serve --record"
+    )
+    there.add_argument("--inputs", metavar="X", type=Path, help=INPUTS)
+    net_options(there)
     backend_token_option(there)
-    written = parser.add_argument_group("from command streams, without a run")
-    written.add_argument(
-        "--streams",
-        metavar="PREFIX",
-        type=Path,
-        help="what the vendor's library wrote with FILE_DUMP_CMD=PREFIX: PREFIX.BD.0, PREFIX.GDMA.0 and so on; they "
-        "hold no memory, so they can be read, and not executed",
-    )
-    written.add_argument("--chip", metavar="CHIP", help="the chip that they are for, such as BM1688")
+    # Old spelling of the verb import.
+    parser.add_argument("--streams", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--chip", help=argparse.SUPPRESS)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -51,7 +45,11 @@ def run(arguments: argparse.Namespace) -> int:
     if (arguments.streams is None) != (arguments.chip is None):
         raise BadInput("--streams and --chip: give both of them")
     if arguments.streams is not None:
-        return _imported(arguments, command)
+        from tdb_dap.tools.streams import cli
+
+        if command or arguments.at is not None:
+            raise BadInput("with --streams nothing is run; leave the program and --at out")
+        return cli.run(arguments)
     if arguments.at is not None or (command and is_model(Path(command[0]))):
         return _net(arguments, command)
     from tdb_dap.backends.recorder.record import record
@@ -110,18 +108,4 @@ def _net(arguments: argparse.Namespace, given: list[str]) -> int:
         record_net(program, target_for(program.chip, given[0]), inputs, path, with_source=True)
     if not arguments.quiet:
         print(f"tdb-dap: {path}: {path.stat().st_size:,} bytes", file=sys.stderr)
-    return 0
-
-
-def _imported(arguments: argparse.Namespace, given: list[str]) -> int:
-    """Make a recording of streams that are there. 0: done."""
-    from tdb_dap.targets.chips.registry import target_for
-    from tdb_dap.tools.streams.importing import import_streams
-
-    if given or arguments.at is not None:
-        raise BadInput("with --streams nothing is run; leave the program and --at out")
-    path = arguments.output or Path(f"{arguments.streams.name}.tdbrec")
-    count = import_streams(arguments.streams, target_for(arguments.chip.upper(), "--chip"), path)
-    if not arguments.quiet:
-        print(f"tdb-dap: {path}: {counted(count, 'command')}, which can be read and not executed", file=sys.stderr)
     return 0
