@@ -69,7 +69,7 @@ def run_sanitizers(model: ModelOptions) -> Printed:
 
 
 def run_reduce(directory: Path, folder: Path) -> Printed:
-    """What is left of a failing case."""
+    """The smallest failing case."""
     case = reduce(directory, folder)
     return Printed(not fails(case), _text(reduced_lines(case, folder)))
 

@@ -146,7 +146,7 @@ def _without_command(given: Sequence[str]) -> int:
 
 
 def overview() -> list[str]:
-    """What ``tdb-dap --help`` prints: one screen."""
+    """Lines of ``tdb-dap --help``: one screen."""
     lines = ["usage: tdb-dap COMMAND [OPTION ...]; tdb-dap COMMAND --help; tdb-dap --version"]
     for group, verbs in GROUPS.items():
         lines += [f"{group}:", *(f"  {name:9} {line}" for name, (_, line) in verbs.items())]

@@ -64,7 +64,7 @@ class WorkerProcess(Generic[_R]):
         self._errors.close()
 
     def result(self) -> _R:
-        """What the function has returned, after the end; TdbError with the text of what it has raised, or Died."""
+        """The result of the function, after its end; TdbError with the text of what it has raised, or Died."""
         code = self.process.returncode
         if code == 0:
             self._result.seek(0)

@@ -111,7 +111,7 @@ VERBS = {
         cannot=("import {out}/nowhere --chip BM1688", "import {inputs}", "import {out}/nowhere --chip BM1"),
     ),
     "perturb": Verb(
-        "perturb {compiled} --inputs {compiled_inputs} --quiet",
+        "perturb {compiled} --inputs {toy_inputs} --quiet",
         cannot=("perturb {out}/nowhere", "perturb {compiled}", "perturb {compiled} --runs 0"),
     ),
     "export": Verb(
@@ -233,6 +233,7 @@ class Places:
             "faulty": RACE,
             "compiled": compiled.context,
             "miscompiled": wrong.context,
+            "toy_inputs": compiled.folder / "toy_in_f32.npz",
             "language": self.home / "exclamation",
             "float": LANGUAGE / "float",
             "out": self.out,

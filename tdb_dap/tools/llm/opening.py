@@ -42,7 +42,7 @@ class PromptOptions:
 
     @property
     def sampling(self) -> Sampling | None:
-        """How tokens are drawn; None: the likeliest is taken."""
+        """Manner in which tokens are drawn; None: the likeliest is taken."""
         return parse(self.sample) if self.sample is not None else None
 
     @property

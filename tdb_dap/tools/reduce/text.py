@@ -15,7 +15,7 @@ def fails(case: Reduced) -> bool:
 
 
 def lines(case: Reduced, folder: Path) -> Iterator[str]:
-    """What is left of the model in ``folder``, and whether it still fails."""
+    """The rest of the model in ``folder``, and whether it still fails."""
     has_compiler = shutil.which("model_deploy") is not None
     if case.sliced is not None:
         left = case.sliced

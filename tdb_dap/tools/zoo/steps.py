@@ -1,4 +1,4 @@
-"""What can be asked of a case, each as a function that is called in a process of its own."""
+"""The steps of a case, as a function that is called in a process of its own."""
 
 from __future__ import annotations
 
