@@ -14,14 +14,14 @@ from tdb_dap.system.ports import ADAPTER_TOKEN
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--listen", metavar="HOST:PORT", help="serve on a port instead of stdin and stdout; 0 = any")
+    parser.add_argument("--listen", metavar="HOST:PORT", help="serve on a port, not on stdin and stdout; port 0: any")
     token_options(
         parser,
         ADAPTER_TOKEN,
-        "token that a client on a port has to give when it attaches or launches; without one a new one is made and "
-        "printed. Needed to listen beyond this machine",
+        "token that a client on a port must send to attach or launch (default: make and print one). Required to "
+        "listen beyond this machine",
     )
-    parser.add_argument("--log", metavar="FILE", type=Path, help="append every message as a JSON line")
+    parser.add_argument("--log", metavar="FILE", type=Path, help="append every message to a file as a JSON line")
 
 
 def run(arguments: argparse.Namespace) -> int:

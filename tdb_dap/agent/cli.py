@@ -23,15 +23,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         default=[Path()],
-        help="directories below which models may be opened (default: here)",
+        help="allow models below these directories (default: here)",
     )
     parser.add_argument(
-        "--skill", action="store_true", help="print the SKILL.md that teaches an agent the way of working, and end"
+        "--skill", action="store_true", help="print the SKILL.md that teaches an agent the workflow, and exit"
     )
     parser.add_argument(
         "--join",
         metavar="HOST:PORT",
-        help="look at a session that is open in an editor or terminal and has invited an agent; its token: --token ...",
+        help="attach to a session in an editor or terminal that has invited an agent; needs its --token",
     )
     parser.add_argument(
         "--http",
@@ -39,16 +39,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=_port,
         const=0,
-        help="serve over HTTP on 127.0.0.1 instead of stdin and stdout, at /mcp; 0, or none given, is any port",
+        help="serve over HTTP at 127.0.0.1:PORT/mcp, not on stdin and stdout (default port: any)",
     )
     token_options(
         parser,
         AGENT_TOKEN,
-        "with --http: token that a client has to send (Authorization: Bearer TOKEN); without one a new one is made and "
-        "printed. With --join: that of the invitation",
+        "with --http: token that a client must send, Authorization: Bearer TOKEN (default: make and print one); with "
+        "--join: token of the invitation",
     )
     parser.add_argument(
-        "--allow-edits", action="store_true", help="also let the agent try changes (what_if) and write folders (reduce)"
+        "--allow-edits", action="store_true", help="allow the agent to try changes (what_if) and write folders (reduce)"
     )
 
 
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadInput(f"--root {root}: no such directory")
     token = given_token(arguments, AGENT_TOKEN) if arguments.http is not None or arguments.join else None
     if token is None and (arguments.token is not None or arguments.token_file is not None):
-        raise BadInput("--token: nobody asks for one on standard input and output; give --http or --join, too")
+        raise BadInput("--token: not needed on stdin and stdout; give --http or --join, too")
     if arguments.join and token is None:
         raise BadInput(f"--join: give the token of the invitation: --token-file, or {AGENT_TOKEN} of the environment")
     from tdb_dap.agent.server import make_server

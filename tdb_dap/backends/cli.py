@@ -1,4 +1,4 @@
-"""``tdb-dap backends``: who can execute commands here, getting the vendor's simulators, and lending them to others."""
+"""``tdb-dap backends``: list simulators, fetch the vendor's, serve one to other machines."""
 
 from __future__ import annotations
 
@@ -18,34 +18,36 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         choices=("list", "fetch", "serve"),
         default="list",
-        help="list: what is there (default); fetch: download the wheel of the vendor's compiler (about 312 MB) and "
-        "keep its simulators in a cache directory; serve: let debuggers on other machines execute here",
+        help="list simulators (default); fetch the wheel of the vendor's compiler (about 312 MB) and keep its "
+        "simulators in a cache directory; serve a backend to debuggers on other machines",
     )
-    parser.add_argument("--cmodel-path", metavar="DIR", type=Path, help="look for the vendor's libraries here")
+    parser.add_argument("--cmodel-path", metavar="DIR", type=Path, help="directory of the vendor's libraries")
     serving = parser.add_argument_group("serve")
     serving.add_argument(
-        "--backend", choices=("numpy", "cmodel", "lockstep"), default="numpy", help="backend that executes the commands"
+        "--backend",
+        choices=("numpy", "cmodel", "lockstep"),
+        default="numpy",
+        help="backend to serve (default: %(default)s)",
     )
     serving.add_argument(
-        "--listen", metavar="HOST:PORT", default="127.0.0.1:4712", help="where (default: %(default)s); port 0: any"
+        "--listen", metavar="HOST:PORT", default="127.0.0.1:4712", help="serve here (default: %(default)s); port 0: any"
     )
     token_options(
         serving,
         BACKEND_TOKEN,
-        "token that a client has to know; without one a new one is made and printed. Needed to listen beyond this "
-        "machine",
+        "token that a client must send (default: make and print one). Required to listen beyond this machine",
     )
     serving.add_argument(
         "--record",
         action="store_true",
-        help="also run models of clients on the vendor's runtime and send them the recording: that runtime was not "
-        "written for models of strangers",
+        help="also run models of clients on the vendor's runtime and return the recording; that runtime is not "
+        "hardened against untrusted models",
     )
     serving.add_argument(
-        "--memory", metavar="GIB", type=int, default=16, help="most memory that one client gets (default: %(default)s)"
+        "--memory", metavar="GIB", type=int, default=16, help="memory limit per client (default: %(default)s)"
     )
     serving.add_argument(
-        "--clients", metavar="N", type=int, default=8, help="most clients at a time (default: %(default)s)"
+        "--clients", metavar="N", type=int, default=8, help="maximum number of clients (default: %(default)s)"
     )
 
 

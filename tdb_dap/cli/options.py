@@ -23,7 +23,7 @@ def context_argument(parser: argparse.ArgumentParser) -> None:
         "context",
         type=Path,
         metavar="CONTEXT",
-        help="context directory of a compiled model, a .bmodel file, or a recorded run (.tdbrec)",
+        help="context directory of a compiled model, a .bmodel file, or a recording (.tdbrec)",
     )
 
 
@@ -207,7 +207,8 @@ def data_options(parser: argparse.ArgumentParser) -> None:
         "--static-tables",
         default="firmware",
         choices=("firmware", "tdb"),
-        help="fill the static memory as the chip's firmware does, or as the vendor debugger does",
+        help="initialise the static memory as the chip's firmware does (default), or as the vendor's debugger "
+        "does (tdb)",
     )
 
 

@@ -9,7 +9,7 @@ from tdb_dap.errors import BadInput
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--stdio", action="store_true", help="speak on standard input and output (the default)")
+    parser.add_argument("--stdio", action="store_true", help="serve on stdin and stdout (default)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
         from tdb_dap.tools.doctor.installation import Installation
 
         pygls = next(dependency for dependency in needed() if dependency.package == "pygls")
-        mend = Installation.here().getting(pygls.requirement)
-        raise BadInput(f"the language server needs pygls ({error}); mend with: {mend}") from None
+        fix = Installation.here().getting(pygls.requirement)
+        raise BadInput(f"the language server needs pygls ({error}); fix with: {fix}") from None
     make_server().start_io()
     return 0

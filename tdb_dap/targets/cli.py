@@ -1,4 +1,4 @@
-"""``tdb-dap targets``: the chips known, and a self-check of each."""
+"""``tdb-dap targets``: list supported chips and check their tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--forms", metavar="CHIP", help="every instruction form of one chip, and what it rests on")
+    parser.add_argument("--forms", metavar="CHIP", help="list every instruction form of a chip and its evidence")
 
 
 def run(arguments: argparse.Namespace) -> int:

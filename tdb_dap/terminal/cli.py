@@ -18,8 +18,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     model_arguments(parser)
     input_options(parser)
     prompt_options(parser)
-    parser.add_argument("--allow-python", action="store_true", help="let the verb py evaluate Python")
-    parser.add_argument("-c", dest="commands", metavar="CMD", action="append", default=[], help="run a console command")
+    parser.add_argument("--allow-python", action="store_true", help="allow the verb py to evaluate Python")
+    parser.add_argument(
+        "-c", dest="commands", metavar="CMD", action="append", default=[], help="run this console command"
+    )
     parser.add_argument("-x", dest="script", metavar="FILE", type=Path, help="run the console commands of a file")
 
 

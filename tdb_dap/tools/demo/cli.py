@@ -32,17 +32,20 @@ STORY: tuple[tuple[str, tuple[str, ...]], ...] = (
 """Chapters, and what is typed in them."""
 
 NEXT = (
-    ("tdb-dap debug CONTEXT", "this, on your own model"),
-    ("tdb-dap info CONTEXT", "what it consists of"),
+    ("tdb-dap debug CONTEXT", "debug your own model"),
+    ("tdb-dap info CONTEXT", "show what it consists of"),
     ("tdb-dap check CONTEXT ...", "compare every op with reference data"),
-    ("tdb-dap adapter", 'what editors start (VS Code: "type": "tdb")'),
+    ("tdb-dap adapter", 'serve editors (VS Code: "type": "tdb")'),
 )
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "--client", choices=("terminal",), default="terminal", help="who shows the session (default: this terminal)"
+        "--client",
+        choices=("terminal",),
+        default="terminal",
+        help="client that shows the session (default: this terminal)",
     )
 
 

@@ -25,9 +25,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=tuple(_FORMATS),
         default="native",
-        help="native: our listing; tdb: the vendor disassembler's; json: one object a line",
+        help="print our listing (native, default), the vendor disassembler's (tdb), or one JSON object a line (json)",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to a file")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="write to this file (default: standard output)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,7 +14,9 @@ _COMMAND = re.compile(r"[BDCMSH]\d+(@core\d+)?")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     model_arguments(parser)
-    parser.add_argument("what", metavar="LINE|LOC|B12", nargs="+", help="line of final.mlir, location, or command")
+    parser.add_argument(
+        "what", metavar="LINE|LOC|B12", nargs="+", help="line of final.mlir, location or command to explain"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdb_dap.cli.options import model_arguments
+from tdb_dap.cli.options import INPUTS, given_model, model_arguments
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
@@ -22,21 +22,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LINE|LOC",
         nargs="+",
         default=[],
-        help="lines of final.mlir, ranges of them (20-30), or locations, patterns allowed (default: the whole model)",
+        help="export these ops: lines of final.mlir, ranges (20-30) or locations (* allowed); default: the model",
     )
-    parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="a new directory")
-    parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="new directory for the code")
+    parser.add_argument("--inputs", metavar="X", type=Path, help=INPUTS)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate up to there, write the folder. 0: done."""
     from tdb_dap.targets.chips.registry import target_for
     from tdb_dap.tools.export.folder import export
-    from tdb_dap.tools.opening import open_debugger
 
-    debugger = open_debugger(
-        arguments.context, arguments.inputs, net=arguments.net, stage=arguments.stage, history_limit=0
-    )
+    debugger = given_model(arguments).open()
     program = debugger.program
     records = [record for text in arguments.op for record in _records(program, text)]
     title = _title(program, records)

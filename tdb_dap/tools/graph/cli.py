@@ -1,4 +1,4 @@
-"""``tdb-dap graph``: the ops of a model and what flows between them, as a picture."""
+"""``tdb-dap graph``: draw the ops of a model and the tensors between them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.program.program import Program
-    from tdb_dap.engine.source.op_graph import OpGraph
     from tdb_dap.tools.graph.colours import Colouring
 
 
@@ -22,16 +20,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     model_arguments(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help=".dot, .svg or .html (default: dot text on the terminal)"
+        "-o", "--output", metavar="FILE", type=Path, help="write .dot, .svg or .html (default: print dot text)"
     )
-    parser.add_argument("--color", choices=("dtype", "time"), default="dtype", help="what the colours say")
-    parser.add_argument("--check", metavar="CHECK.json", type=Path, help="colour by the verdicts of a check report")
-    parser.add_argument("--weights", action="store_true", help="show weights, too")
+    parser.add_argument(
+        "--color", choices=("dtype", "time"), default="dtype", help="colour ops by dtype (default) or time"
+    )
+    parser.add_argument("--check", metavar="CHECK.json", type=Path, help="colour ops by the verdicts of a check report")
+    parser.add_argument("--weights", action="store_true", help="also show weights")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Build, draw, write. 0: done."""
     from tdb_dap.engine.source.op_graph import OpGraph
+    from tdb_dap.tools.graph import colours
     from tdb_dap.tools.graph.dot import dot_text
     from tdb_dap.tools.graph.page import html
     from tdb_dap.tools.graph.svg import svg
@@ -45,7 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadInput(f"{arguments.context}: there is no final.mlir, and without it no graph")
     graph = OpGraph.of(program.source.mlir, arguments.weights)
     title = f"{program.net.name}, {program.chip}"
-    colouring = _colouring(arguments, program, graph)
+    colouring: Colouring = colours.by_time(program, graph) if arguments.color == "time" else colours.by_dtype
+    if arguments.check is not None:
+        colouring = colours.by_verdict(arguments.check)
     if output is None:
         sys.stdout.write(dot_text(graph, title, colouring))
         return 0
@@ -56,11 +59,3 @@ def run(arguments: argparse.Namespace) -> int:
         write_text(output, picture if output.suffix == ".svg" else html(picture, title))
     print(f"{output}: {len(graph.nodes):,} ops, {len(graph.edges):,} edges")
     return 0
-
-
-def _colouring(arguments: argparse.Namespace, program: Program, graph: OpGraph) -> Colouring:
-    from tdb_dap.tools.graph import colours
-
-    if arguments.check is not None:
-        return colours.by_verdict(arguments.check)
-    return colours.by_time(program, graph) if arguments.color == "time" else colours.by_dtype

@@ -23,18 +23,18 @@ _FIELD = re.compile(r"([BDM]\d+(?:@core\d+)?)\.([^=]+)=(\w+)")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     model_arguments(parser)
-    parser.add_argument("-o", "--output", metavar="OUT.bmodel", type=Path, required=True, help="the new file")
+    parser.add_argument("-o", "--output", metavar="OUT.bmodel", type=Path, required=True, help="write this file")
     parser.add_argument(
-        "--set", metavar="B12.FIELD=VALUE", action="append", default=[], help="another value in a field of a command"
+        "--set", metavar="B12.FIELD=VALUE", action="append", default=[], help="set a field of a command"
     )
     parser.add_argument(
         "--weight",
         metavar="NAME=NUMBER|FILE.npy|FILE.npz",
         action="append",
         default=[],
-        help="other numbers in a weight, by the name of its location",
+        help="replace a weight, by the name of its location",
     )
-    parser.add_argument("--until", metavar="LINE|LOC|B12", help="end after this op or command")
+    parser.add_argument("--until", metavar="LINE|LOC|B12", help="cut the model off after this op or command")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""``tdb-dap plugins``: what installed packages have added."""
+"""``tdb-dap plugins``: list plugins of installed packages."""
 
 from __future__ import annotations
 

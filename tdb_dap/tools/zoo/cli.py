@@ -54,7 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     run_it.add_argument("--seconds", metavar="N", type=float, help="time limit of a case (default: 1800)")
     run_it.add_argument("--megabytes", metavar="N", type=int, help="memory limit of a case, on Linux (default: none)")
     run_it.add_argument("--again", action="store_true", help="start over; do not resume an interrupted run")
-    run_it.add_argument("--quiet", action="store_true", help="show no progress")
+    run_it.add_argument("--quiet", action="store_true", help="no progress")
     _compared(run_it)
 
     report = actions.add_parser(
