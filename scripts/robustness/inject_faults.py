@@ -43,7 +43,7 @@ from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.check.team import Alone
 from tdb_dap.tools.check.worker import Job, Worker
-from tdb_dap.tools.opening import ModelOptions
+from tdb_dap.tools.model_options import ModelOptions
 
 Fault = Callable[[Debugger], None]
 TRIES = 12

@@ -28,6 +28,8 @@ REASONS = (
     ("language/*", r"tdb_dap\..*", "the server answers before models are loaded"),
     ("backends/*", r"tdb_dap\..*", "only a run on that backend needs it"),
     ("targets/chips/registry.py", r"tdb_dap\.targets\.chips\..*", "pages of chips are loaded when one is asked for"),
+    ("agent/calls.py", r"tdb_dap\..*", "a process that makes one call loads only the tool of that call"),
+    ("tools/model_options.py", r"tdb_dap\.tools\.opening", "options are made where models are not opened"),
     ("tools/opening.py", r"tdb_dap\..*", "only models with dynamic subnets or recorded values need it"),
     ("tools/doctor/*", r"tdb_dap\..*", "what cannot be loaded is a finding"),
     ("tools/*", r"tdb_dap\.tools\..*", "only that choice of the command needs it"),

@@ -27,7 +27,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("backends",),
     ("tools.golden",),
     ("tools.opening", "tools.report_schema", "tools.shadow"),
-    ("tools.findings", "tools.hashes"),
+    ("tools.findings", "tools.hashes", "tools.model_options"),
     ("tools.profile", "tools.sanitize"),
     (
         "tools.check",

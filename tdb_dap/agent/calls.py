@@ -5,26 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tdb_dap.engine.files.bounded_files import read_file
-from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import TdbError
 from tdb_dap.system.progress import Progress
 from tdb_dap.system.remarks import heard_by
-from tdb_dap.tools.check.checking import CheckOptions, check
-from tdb_dap.tools.check.html import html
-from tdb_dap.tools.check.text import console
-from tdb_dap.tools.info.describing import info
-from tdb_dap.tools.opening import ModelOptions
-from tdb_dap.tools.reduce.folder import reduce
-from tdb_dap.tools.reduce.text import fails
-from tdb_dap.tools.reduce.text import lines as reduced_lines
-from tdb_dap.tools.sanitize.sanitizing import SanitizeOptions, sanitize
-from tdb_dap.tools.sanitize.schema import SanitizerReport
-from tdb_dap.tools.sanitize.text import lines as sanitizer_lines
-from tdb_dap.tools.triage.text import lines as triage_lines
-from tdb_dap.tools.triage.triaging import triage
+
+if TYPE_CHECKING:
+    from tdb_dap.tools.model_options import ModelOptions
+    from tdb_dap.tools.sanitize.schema import SanitizerReport
 
 
 @dataclass(frozen=True)
@@ -47,12 +37,21 @@ class _Notes(Progress):
 
 def run_triage(directory: Path) -> Printed:
     """The verdict on a compilation."""
+    from tdb_dap.tools.triage.text import lines
+    from tdb_dap.tools.triage.triaging import triage
+
     result = triage(directory)
-    return Printed(result.is_wrong or bool(result.problem), _text(triage_lines(result), result.problem))
+    return Printed(result.is_wrong or bool(result.problem), _text(lines(result), result.problem))
 
 
 def run_check(model: ModelOptions, blame: bool) -> Printed:
     """The table of a check, and its page."""
+    from tdb_dap.engine.files.bounded_files import read_file
+    from tdb_dap.engine.files.context import Context
+    from tdb_dap.tools.check.checking import CheckOptions, check
+    from tdb_dap.tools.check.html import html
+    from tdb_dap.tools.check.text import console
+
     notes = _Notes()
     result = check(CheckOptions(model, blame=blame, pictures=True), notes)
     mlir = Context.find(model.context).mlir
@@ -63,19 +62,27 @@ def run_check(model: ModelOptions, blame: bool) -> Printed:
 
 def run_sanitizers(model: ModelOptions) -> Printed:
     """The findings of the sanitizers, and their report."""
+    from tdb_dap.tools.sanitize.sanitizing import SanitizeOptions, sanitize
+    from tdb_dap.tools.sanitize.text import lines
+
     result = sanitize(model, SanitizeOptions())
-    text = _text(sanitizer_lines(result.report), result.problem)
+    text = _text(lines(result.report), result.problem)
     return Printed(result.findings.is_failure or bool(result.problem), text, report=result.report)
 
 
 def run_reduce(directory: Path, folder: Path) -> Printed:
     """The smallest failing case."""
+    from tdb_dap.tools.reduce.folder import reduce
+    from tdb_dap.tools.reduce.text import fails, lines
+
     case = reduce(directory, folder)
-    return Printed(not fails(case), _text(reduced_lines(case, folder)))
+    return Printed(not fails(case), _text(lines(case, folder)))
 
 
 def run_info(context: Path) -> Printed:
     """The contents of a model."""
+    from tdb_dap.tools.info.describing import info
+
     remarks: list[str] = []
     with heard_by(lambda text: remarks.append(f"tdb-dap: {text}")):
         lines = list(info(context))

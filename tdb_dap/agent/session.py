@@ -14,7 +14,7 @@ from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system.worker_process import WorkerProcess
 from tdb_dap.terminal.console import Console
 from tdb_dap.terminal.view import View
-from tdb_dap.tools.opening import ModelOptions
+from tdb_dap.tools.model_options import ModelOptions
 
 _R = TypeVar("_R")
 

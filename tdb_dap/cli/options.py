@@ -12,7 +12,7 @@ from tdb_dap.system.ports import BACKEND_TOKEN
 
 if TYPE_CHECKING:
     from tdb_dap.tools.llm.opening import PromptOptions
-    from tdb_dap.tools.opening import ModelOptions
+    from tdb_dap.tools.model_options import ModelOptions
 
 INPUTS = ".npz by input name, or raw .dat (default: zeros)"
 
@@ -119,7 +119,7 @@ def net_options(parser: argparse._ActionsContainer) -> None:
 
 def given_model(arguments: argparse.Namespace) -> ModelOptions:
     """The model, its data and its backend, as far as the subcommand has options for them."""
-    from tdb_dap.tools.opening import ModelOptions
+    from tdb_dap.tools.model_options import ModelOptions
 
     given = {name: value for name, value in vars(arguments).items() if name in ModelOptions.__dataclass_fields__}
     return ModelOptions(**given, references=tuple(getattr(arguments, "reference", ())))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tdb_dap.backends.choice import make_backend, remote_address
 from tdb_dap.backends.discovery import cache_directory
@@ -42,53 +41,6 @@ File = str | PathLike[str]
 RECORDING = ".tdbrec"
 """Suffix of recordings."""
 Progress = Callable[[str], None]
-
-
-class Opens(Protocol):
-    """A program with its data, to be debugged from the start."""
-
-    @property
-    def context(self) -> Path: ...
-
-    @property
-    def references(self) -> tuple[Path, ...]: ...
-
-    def open(self) -> Debugger:
-        """A debugger before the first command, without history."""
-        ...
-
-
-@dataclass(frozen=True)
-class ModelOptions:
-    """A model, its data and the backend that executes it, as ``open_debugger`` takes them."""
-
-    context: Path
-    inputs: Path | None = None
-    references: tuple[Path, ...] = ()
-    backend: str = "numpy"
-    static_tables: str = "firmware"
-    cmodel_path: Path | None = None
-    net: str | None = None
-    stage: int | None = None
-    recording: str | None = None
-
-    def open(self, tolerance: Tolerances | None = None, fast: bool = False, defers: bool = False) -> Debugger:
-        """A debugger before the first command, without history; see ``open_debugger``."""
-        return open_debugger(
-            self.context,
-            self.inputs,
-            self.references,
-            self.backend,
-            self.static_tables,
-            tolerance=tolerance,
-            history_limit=0,
-            cmodel_path=self.cmodel_path,
-            net=self.net,
-            stage=self.stage,
-            fast=fast,
-            recording=self.recording,
-            defers=defers,
-        )
 
 
 def open_program(

@@ -24,7 +24,7 @@ from tdb_dap.tools.check.worker import Job
 from tdb_dap.tools.check.team import Processes
 from tdb_dap.tools.check.worker import Worker
 from tdb_dap.engine.reference.tolerance import Tolerances
-from tdb_dap.tools.opening import ModelOptions
+from tdb_dap.tools.model_options import ModelOptions
 
 if __name__ == "__main__":
     sample = Path({sample!r})

@@ -21,7 +21,7 @@ from tdb_dap.system.beside import Beside, Here
 from tdb_dap.tools.check import worker as worker_module
 from tdb_dap.tools.check.results import Walked
 from tdb_dap.tools.check.worker import Job, Worker
-from tdb_dap.tools.opening import ModelOptions
+from tdb_dap.tools.model_options import ModelOptions
 from tests.cli.test_workers import expect_end
 from tests.compare.test_tdb_profile import RECORDED
 from tests.samples import Case, case

@@ -19,7 +19,7 @@ from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.check.team import Alone, Processes, Team
 from tdb_dap.tools.check.worker import Job, Worker
-from tdb_dap.tools.opening import ModelOptions
+from tdb_dap.tools.model_options import ModelOptions
 from tests.samples import Case, case
 
 

@@ -15,7 +15,7 @@ from tdb_dap.tools.check.results import Walked
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.team import Alone, Dask, Progress
 from tdb_dap.tools.check.worker import Job, Stretch, Worker
-from tdb_dap.tools.opening import ModelOptions
+from tdb_dap.tools.model_options import ModelOptions
 from tests.command_line import tdb_dap
 from tests.samples import case
 

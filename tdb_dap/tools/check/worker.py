@@ -17,7 +17,7 @@ from tdb_dap.errors import BadInput
 from tdb_dap.system.beside import Beside, Calls, Here, is_possible
 from tdb_dap.tools.check.results import Looked, Walked
 from tdb_dap.tools.check.rows import Shown, row_of
-from tdb_dap.tools.opening import ModelOptions
+from tdb_dap.tools.model_options import ModelOptions
 
 if TYPE_CHECKING:
     from tdb_dap.engine.compare.finding import Checked, Role

@@ -14,7 +14,8 @@ from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.team import Alone
 from tdb_dap.tools.check.worker import Job, Worker
 from tdb_dap.tools.diff.schema import Change, DiffReport, LayerChange, LayerOf, Side
-from tdb_dap.tools.opening import ModelOptions, open_program
+from tdb_dap.tools.model_options import ModelOptions
+from tdb_dap.tools.opening import open_program
 from tdb_dap.version import __version__
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tdb_dap.engine.program.occupancy import Resident, Timeline, residents, use_
 from tdb_dap.engine.source.op_records import name_of
 from tdb_dap.errors import BadInput
 from tdb_dap.system.progress import SILENT, Progress
-from tdb_dap.tools.opening import ModelOptions
+from tdb_dap.tools.model_options import ModelOptions
 from tdb_dap.tools.profile.comparing import compare, compare_with_measured
 from tdb_dap.tools.profile.measured import measured_times
 from tdb_dap.tools.profile.profiling import Costs, Profile

@@ -14,7 +14,7 @@ from tdb_dap.engine.expressions.values import Value
 from tdb_dap.errors import TdbError
 from tdb_dap.system.progress import SILENT, Progress
 from tdb_dap.tools.hashes.recording import Hashes
-from tdb_dap.tools.opening import ModelOptions
+from tdb_dap.tools.model_options import ModelOptions
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command

@@ -19,7 +19,7 @@ from tdb_dap.tools.check.worker import Job, Worker
 from tdb_dap.tools.golden.compilation import Files
 from tdb_dap.tools.golden.judging import Judged
 from tdb_dap.tools.golden.level import Level
-from tdb_dap.tools.opening import ModelOptions
+from tdb_dap.tools.model_options import ModelOptions
 from tdb_dap.tools.triage.stages import NOT_JUDGED, Stage
 
 _ONE = 1.01

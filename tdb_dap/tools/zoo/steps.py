@@ -5,22 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tdb_dap.engine.machine.npz import read_npz
-from tdb_dap.tools.check.checking import CheckOptions, check
-from tdb_dap.tools.check.text import headline
-from tdb_dap.tools.findings.findings import Findings
-from tdb_dap.tools.hashes.log import Tensor
-from tdb_dap.tools.opening import ModelOptions, open_program
-from tdb_dap.tools.profile.report import profiled
-from tdb_dap.tools.run.running import RunOptions, run
-from tdb_dap.tools.sanitize.sanitizing import SanitizeOptions, sanitize
-from tdb_dap.tools.sanitize.text import lines
+from tdb_dap.tools.model_options import ModelOptions
 from tdb_dap.tools.zoo.cases import Ask, Case
 from tdb_dap.tools.zoo.result import Found, Op, Status
+
+if TYPE_CHECKING:
+    from tdb_dap.tools.findings.findings import Findings
 
 LONGEST_TEXT = 400
 
@@ -49,6 +44,9 @@ def _model(case: Case, with_reference: bool = False) -> ModelOptions:
 
 
 def _check(case: Case) -> Outcome:
+    from tdb_dap.tools.check.checking import CheckOptions, check
+    from tdb_dap.tools.check.text import headline
+
     result = check(CheckOptions(_model(case, with_reference=True), mode="standalone", pictures=True))
     ops = []
     pictures = 0
@@ -68,6 +66,9 @@ def _check(case: Case) -> Outcome:
 
 
 def _sanitize(case: Case) -> Outcome:
+    from tdb_dap.tools.sanitize.sanitizing import SanitizeOptions, sanitize
+    from tdb_dap.tools.sanitize.text import lines
+
     result = sanitize(_model(case), SanitizeOptions())
     if result.problem:
         return Outcome("error", result.problem)
@@ -76,6 +77,9 @@ def _sanitize(case: Case) -> Outcome:
 
 
 def _profile(case: Case) -> Outcome:
+    from tdb_dap.tools.opening import open_program
+    from tdb_dap.tools.profile.report import profiled
+
     _, report = profiled(open_program(case.context))
     return Outcome(
         ops=tuple(Op(line=op.line, opcode=op.opcode, name=op.name, cycles=max(op.tiu, op.dma)) for op in report.ops)
@@ -84,6 +88,8 @@ def _profile(case: Case) -> Outcome:
 
 def _run(case: Case) -> Outcome:
     """The outputs compared with those that are expected, bit for bit."""
+    from tdb_dap.tools.run.running import RunOptions, run
+
     result = run(RunOptions(_model(case)))
     if case.outputs is None:
         return Outcome()
@@ -99,6 +105,9 @@ def _run(case: Case) -> Outcome:
 
 
 def _hashes(case: Case) -> Outcome:
+    from tdb_dap.tools.hashes.log import Tensor
+    from tdb_dap.tools.run.running import RunOptions, run
+
     log = run(RunOptions(_model(case), hashes=True)).log
     tensors = (entry for entry in log.entries if isinstance(entry, Tensor)) if log is not None else ()
     return Outcome(ops=tuple(Op(line=one.line, opcode=one.opcode, name=one.name, hash=one.hash) for one in tensors))
