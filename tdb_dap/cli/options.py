@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tdb_dap.errors import BadInput
 from tdb_dap.system.ports import BACKEND_TOKEN
@@ -13,6 +13,8 @@ from tdb_dap.system.ports import BACKEND_TOKEN
 if TYPE_CHECKING:
     from tdb_dap.tools.llm.opening import PromptOptions
     from tdb_dap.tools.model_options import ModelOptions
+
+_T = TypeVar("_T")
 
 INPUTS = ".npz by input name, or raw .dat (default: zeros)"
 
@@ -121,8 +123,13 @@ def given_model(arguments: argparse.Namespace) -> ModelOptions:
     """The model, its data and its backend, as far as the subcommand has options for them."""
     from tdb_dap.tools.model_options import ModelOptions
 
-    given = {name: value for name, value in vars(arguments).items() if name in ModelOptions.__dataclass_fields__}
-    return ModelOptions(**given, references=tuple(getattr(arguments, "reference", ())))
+    return filled(ModelOptions, arguments, references=tuple(getattr(arguments, "reference", ())))
+
+
+def filled(options: type[_T], arguments: argparse.Namespace, **others: Any) -> _T:
+    """A data class of options with those that were given under the names of its fields, and ``others``."""
+    fields: dict[str, Any] = options.__dataclass_fields__  # type: ignore[attr-defined]
+    return options(**{name: value for name, value in vars(arguments).items() if name in fields} | others)
 
 
 def prompt_options(parser: argparse.ArgumentParser, with_pipeline: bool = True) -> None:

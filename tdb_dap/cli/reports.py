@@ -12,6 +12,8 @@ from tdb_dap.engine.files.atomic_files import refuse_unwritable, write_text
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from tdb_dap.tools.findings.baseline import Baseline
     from tdb_dap.tools.findings.findings import Findings
 
@@ -34,15 +36,15 @@ def refuse(paths: Sequence[Path], formats: Sequence[str], baseline: Path | None 
         refuse_unwritable(path)
 
 
-def write(path: Path, findings: Findings | None, text: Callable[[str], str]) -> None:
-    """Write a report: the findings in one of the formats ``FINDINGS``, else ``text`` of the suffix."""
+def write(path: Path, report: BaseModel, text: Callable[[], str], findings: Findings | None = None) -> None:
+    """Write a report: the findings in one of the formats ``FINDINGS``, the report as JSON, else ``text``."""
     if findings is not None and path.suffix in FINDINGS:
         from tdb_dap.tools.findings.junit import junit
         from tdb_dap.tools.findings.sarif import sarif
 
         write_text(path, junit(findings) if path.suffix == ".xml" else sarif(findings))
     else:
-        write_text(path, text(path.suffix))
+        write_text(path, report.model_dump_json(indent=1) if path.suffix == ".json" else text())
 
 
 def report_option(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:

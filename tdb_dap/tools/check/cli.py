@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdb_dap.cli import reports
-from tdb_dap.cli.options import data_options, given_model, model_arguments, tolerance_options
+from tdb_dap.cli.options import data_options, filled, given_model, model_arguments, tolerance_options
 from tdb_dap.cli.progress import Bar
 from tdb_dap.engine.files.atomic_files import refuse_unwritable
 from tdb_dap.errors import BadInput, TdbError
@@ -106,18 +107,27 @@ def run(arguments: argparse.Namespace) -> int:
     reports.refuse(arguments.report, _FORMATS, arguments.write_baseline)
     if arguments.dump:
         refuse_unwritable(arguments.dump_file)
-    from tdb_dap.tools.check.checking import check
+    from tdb_dap.tools.check.checking import CheckOptions, check
     from tdb_dap.tools.check.results import write_tensors
     from tdb_dap.tools.check.text import console
 
-    options = _options(arguments)
+    options = filled(
+        CheckOptions,
+        arguments,
+        model=given_model(arguments),
+        ops_only=arguments.fail_on == "op",
+        profile=arguments.profile == "time",
+        keep=arguments.dump or "none",
+        pictures=any(path.suffix in _PICTURED for path in arguments.report),
+    )
     if "tdb" in (arguments.verdicts, arguments.profile):
         return _vendor_verdicts(arguments, options)
     result = check(options, Bar(arguments.quiet))
     print("\n".join(console(result.report, result.findings, arguments.all)))
     reports.print_known(arguments, result.baseline, result.findings)
     for path in arguments.report:
-        reports.write(path, result.findings, lambda end: _text(end, result.report, arguments.context))
+        text = partial(_text, path.suffix, result.report, arguments.context)
+        reports.write(path, result.report, text, result.findings)
     if arguments.dump:
         count = write_tensors(arguments.dump_file, result.tensors)
         print(f"{count:,} tensors written to {arguments.dump_file}", file=sys.stderr)
@@ -125,29 +135,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise TdbError(result.problem)
     reports.write_known(arguments, result.findings)
     return int(result.is_failure)
-
-
-def _options(arguments: argparse.Namespace) -> CheckOptions:
-    from tdb_dap.tools.check.checking import CheckOptions
-
-    return CheckOptions(
-        given_model(arguments),
-        mode=arguments.mode,
-        golden=arguments.golden,
-        onnx=arguments.onnx,
-        tolerance=arguments.tolerance,
-        excepted=arguments.excepted,
-        blame=arguments.blame,
-        ops_only=arguments.fail_on == "op",
-        sanitize=arguments.sanitize,
-        profile=arguments.profile == "time",
-        jobs=arguments.jobs,
-        dask=arguments.dask,
-        resume=arguments.resume,
-        keep=arguments.dump or "none",
-        pictures=any(path.suffix in _PICTURED for path in arguments.report),
-        baseline=arguments.baseline,
-    )
 
 
 def _vendor_verdicts(arguments: argparse.Namespace, options: CheckOptions) -> int:
@@ -178,8 +165,6 @@ def _text(suffix: str, report: Report, context: Path) -> str:
     from tdb_dap.tools.check.html import html
     from tdb_dap.tools.check.text import markdown
 
-    if suffix == ".json":
-        return report.model_dump_json(indent=1)
     if suffix == ".md":
         return markdown(report)
     mlir = Context.find(context).mlir

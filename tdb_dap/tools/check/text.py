@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from tdb_dap.engine.rendering.printable import counted, table_row
+from tdb_dap.engine.rendering.printable import aligned, counted, table_row
 from tdb_dap.tools.check.schema import ORIGINS, RULE, LayerRow, Report, Row
 from tdb_dap.tools.check.shadows import lines as shadow_lines
 from tdb_dap.tools.findings.findings import Findings
@@ -139,9 +139,7 @@ def layer_cells(layer: LayerRow) -> tuple[str, ...]:
 
 def table(rows: Sequence[Row]) -> list[str]:
     """Lines of a table with aligned columns."""
-    body = [COLUMNS, *(cells(row) for row in rows)]
-    widths = [max(len(line[i]) for line in body) for i in range(len(COLUMNS))]
-    return ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in body]
+    return aligned([COLUMNS, *map(cells, rows)])
 
 
 def story(row: Row) -> Iterable[str]:

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     bar.clear()
     print("\n".join(lines(report, arguments.all)))
     for path in arguments.report:
-        reports.write(path, None, lambda end: report.model_dump_json(indent=1) if end == ".json" else markdown(report))
+        reports.write(path, report, lambda: markdown(report))
     if report.not_compared and not arguments.structure and not report.unlike_inputs:
         raise TdbError(f"{arguments.b}: {report.not_compared}")
     return 0 if report.is_same else 1

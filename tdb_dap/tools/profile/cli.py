@@ -53,5 +53,5 @@ def run(arguments: argparse.Namespace) -> int:
     for path in outputs:
         write_text(path, json.dumps(trace(profile), separators=(",", ":")))
     for path in arguments.report:
-        reports.write(path, None, lambda end: report.model_dump_json(indent=1) if end == ".json" else markdown(report))
+        reports.write(path, report, lambda: markdown(report))
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tdb_dap.cli import reports
-from tdb_dap.cli.options import data_options, given_model, given_prompt, model_arguments, prompt_options
+from tdb_dap.cli.options import data_options, filled, given_model, given_prompt, model_arguments, prompt_options
 from tdb_dap.cli.progress import Bar
 from tdb_dap.errors import TdbError
 
@@ -43,17 +43,13 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.sanitize.text import lines, markdown
 
     reports.refuse(arguments.report, _FORMATS, arguments.write_baseline)
-    options = SanitizeOptions(arguments.sanitizers, arguments.suppressed, arguments.strict, arguments.baseline)
+    options = filled(SanitizeOptions, arguments)
     result = sanitize(given_prompt(arguments) or given_model(arguments), options, Bar(arguments.quiet))
     report = result.report
     print("\n".join(lines(report, result.known)))
     reports.print_known(arguments, result.baseline, result.findings)
     for path in arguments.report:
-        reports.write(
-            path,
-            result.findings,
-            lambda end: report.model_dump_json(indent=1) if end == ".json" else markdown(report),
-        )
+        reports.write(path, report, lambda: markdown(report), result.findings)
     if result.problem:
         raise TdbError(result.problem)
     reports.write_known(arguments, result.findings)
