@@ -136,12 +136,14 @@ def _without_command(given: Sequence[str]) -> int:
     parser.add_argument("-h", "--help", action="store_true")
     parser.add_argument("--version", action="version", version=f"tdb-dap {__version__}")
     parser.add_argument("subcommand", metavar="COMMAND", nargs="?")
-    arguments, _ = parser.parse_known_args(given)
+    arguments, others = parser.parse_known_args(given)
     if arguments.help:
         print("\n".join(overview()))
         return 0
     if arguments.subcommand is None:
         raise BadInput("the following arguments are required: COMMAND; see tdb-dap --help")
+    if arguments.subcommand in COMMANDS:
+        raise BadInput(f"unrecognized arguments: {' '.join(others)}; give COMMAND first; see tdb-dap --help")
     raise BadInput(f"argument COMMAND: invalid choice: {arguments.subcommand!r}; see tdb-dap --help")
 
 

@@ -35,6 +35,7 @@ def test_help_lists_what_exists() -> None:
     [
         ((), "the following arguments are required: COMMAND"),
         (("nonsense",), "argument COMMAND: invalid choice: 'nonsense'"),
+        (("--quiet", "info"), "unrecognized arguments: --quiet; give COMMAND first"),
         (("--nonsense",), "the following arguments are required: COMMAND"),
     ],
 )
