@@ -50,31 +50,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _configuration(arguments: argparse.Namespace) -> dict[str, Any]:
-    configuration: dict[str, Any] = {
-        "program": str(arguments.context),
+    """The launch configuration, without what was not given."""
+    given: dict[str, Any] = {
+        "program": arguments.context,
         "stopOnExit": True,
         "backend": arguments.backend,
         "net": arguments.net,
         "stage": arguments.stage,
         "allowPython": arguments.allow_python,
+        "pipeline": arguments.pipeline,
+        "cmodelPath": arguments.cmodel_path,
+        "inputs": arguments.inputs,
+        "recording": arguments.recording,
+        "reference": list(map(str, arguments.reference)) or None,
     }
-    if arguments.prompt is not None or arguments.ids is not None:
-        configuration["prompt"] = arguments.prompt if arguments.ids is None else arguments.ids
-        configuration["tokens"] = arguments.tokens
-        configuration["chat"] = arguments.chat
-        configuration["sample"] = arguments.sample
-        configuration["lora"] = str(arguments.lora) if arguments.lora is not None else None
-    if arguments.pipeline is not None:
-        configuration["pipeline"] = str(arguments.pipeline)
-    if arguments.cmodel_path:
-        configuration["cmodelPath"] = str(arguments.cmodel_path)
-    if arguments.inputs:
-        configuration["inputs"] = str(arguments.inputs)
-    if arguments.recording:
-        configuration["recording"] = str(arguments.recording)
-    if arguments.reference:
-        configuration["reference"] = [str(path) for path in arguments.reference]
-    return configuration
+    prompt = arguments.prompt if arguments.ids is None else arguments.ids
+    if prompt is not None:
+        given |= {"prompt": prompt, **{name: getattr(arguments, name) for name in ("tokens", "chat", "sample", "lora")}}
+    return {
+        name: str(value) if isinstance(value, Path) else value for name, value in given.items() if value is not None
+    }
 
 
 def _lines(path: Path | None) -> list[str]:
