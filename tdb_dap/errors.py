@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
+
+TRACEBACKS = "TDB_DAP_TRACEBACK"
+"""The variable of the environment that lets internal errors show where they come from."""
+
 
 class TdbError(Exception):
     """Base of every error that is meant for the person at the keyboard, not for a traceback."""
@@ -44,3 +50,16 @@ class NotSimulated(TdbError):
 
 class Undefined(NotSimulated):
     """A command holds a code that its chip does not define."""
+
+
+def sentence(error: Exception) -> str:
+    """One line about an error for the person at the keyboard; an unexpected one is reported as internal."""
+    if isinstance(error, TdbError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this"
+    if isinstance(error, ImportError) and not (error.name or "").startswith("tdb_dap"):
+        return f"{error}; run `tdb-dap doctor` for the fix"
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}; {TRACEBACKS}=1 shows more" if frames else ""
+    return f"internal error, please report it: {type(error).__name__}: {error} ({where})"

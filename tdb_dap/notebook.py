@@ -79,7 +79,7 @@ class InteractiveDebugger(Debugger):
         euclidean, max_abs, max_ulp, bad (how many elements), size, first_bad (its index), first and last (ordinals),
         note. The way up to this moment is replayed. BadInput where there is no reference.
         """
-        from tdb_dap.tools.check.so_far import compared_so_far
+        from tdb_dap.tools.check.runner import compared_so_far
 
         if self.reference is None:
             raise BadInput('nothing to compare with; open the model with reference="..._tpu_outputs.npz"')
@@ -95,12 +95,9 @@ class InteractiveDebugger(Debugger):
         Columns: line, op, name, commands, tiu and dma (cycles), share (of all), operations, read and written (bytes),
         and with ``measured`` expected (cycles).
         """
-        from tdb_dap.tools.profile.measured import measured_times
-        from tdb_dap.tools.profile.profiling import Costs, Profile
-        from tdb_dap.tools.profile.report import report_of
+        from tdb_dap.tools.profile.report import profiled
 
-        times = measured_times(self.program, Path(measured)) if measured is not None else None
-        report = report_of(Profile(self.program, costs=Costs(self.program, times)))
+        _, report = profiled(self.program, measured=Path(measured) if measured is not None else None)
         time = "" if report.milliseconds is None else f", {report.milliseconds:.4g} ms"
         ops = sorted(report.ops, key=lambda op: -op.share)
         return Table((_time_row(op) for op in ops), f"{report.chip}: {report.cycles:,.0f} cycles{time}")

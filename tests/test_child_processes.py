@@ -26,13 +26,13 @@ def test_a_program_that_does_not_end_is_ended_with_what_it_has_started(tmp_path:
     assert run_logged(["sh", "-c", "sleep 600 & echo $!; wait"], tmp_path, log, 1) is None
     started = int(log.read_text())
     for _ in range(100):
-        if not _runs(started):
+        if not runs(started):
             return
         time.sleep(0.05)
     pytest.fail("the process that it started still runs")
 
 
-def _runs(process: int) -> bool:
+def runs(process: int) -> bool:
     """A process that has ended may be there until its parent has asked for it."""
     try:
         os.kill(process, 0)

@@ -6,7 +6,7 @@ import argparse
 import importlib
 
 from scripts.documentation.markdown import table
-from tdb_dap.cli.main import COMMANDS, MODULES
+from tdb_dap.cli.main import COMMANDS, GROUPS, MODULES
 
 WIDTH = 100
 
@@ -18,7 +18,14 @@ def page() -> str:
         "`tdb-dap COMMAND --help` says the same. Exit codes: 0 if all is well, 1 if something was found (a tensor that "
         "differs, an error of a sanitizer, a failed line), 2 if it could not be done, with one line on the standard "
         "error that says what, where, and what to do.",
-        table(("command", "what it does"), [(f"[`{name}`](#{name})", line) for name, line in COMMANDS.items()]),
+        table(
+            ("", "command", "what it does"),
+            [
+                (group, f"[`{name}`](#{name})", line)
+                for group, verbs in GROUPS.items()
+                for name, (_, line) in verbs.items()
+            ],
+        ),
     ]
     for name in COMMANDS:
         parts.append(f"## {name}\n\n```text\n{help_of(name)}\n```")

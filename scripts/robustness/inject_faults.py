@@ -39,11 +39,11 @@ from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.errors import BadExpression, NotSimulated, TdbError
 from tdb_dap.tools.check.blame import first_culprit, with_blame
-from tdb_dap.tools.check.job import Job
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.check.team import Alone
-from tdb_dap.tools.check.worker import Worker
+from tdb_dap.tools.check.worker import Job, Worker
+from tdb_dap.tools.model_options import ModelOptions
 
 Fault = Callable[[Debugger], None]
 TRIES = 12
@@ -105,7 +105,7 @@ class Model:
     def __init__(self, path: Path, recorded: Path) -> None:
         self.path = path
         self._recorded = recorded
-        self.job = Job(path, path / "input.npz", (path / "ref.npz",), Tolerances())
+        self.job = Job(ModelOptions(path, path / "input.npz", (path / "ref.npz",)), Tolerances())
 
     @cached_property
     def program(self) -> Program:
@@ -124,7 +124,9 @@ class Model:
         if not path.exists():
             arrays = record(self.job.open())
             np.savez(path, **arrays)  # type: ignore[arg-type]
-        return replace(self.job, references=(path,), tolerances=Tolerances.parse(["maxAbs=0"]))
+        return replace(
+            self.job, model=replace(self.job.model, references=(path,)), tolerances=Tolerances.parse(["maxAbs=0"])
+        )
 
     def weights(self, choice: random.Random) -> Iterator[Injected]:
         """Weights that are all in DDR, by the loads of layer groups or by the ops that read them there."""

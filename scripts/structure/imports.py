@@ -19,6 +19,7 @@ MOST_FILES = 20
 
 REASONS = (
     ("cli/*", r".*", "a subcommand loads what it needs when it is run: --help and errors are instant"),
+    ("*/cli.py", r".*", "a subcommand loads what it needs when it is run: --help and errors are instant"),
     ("__init__.py", r".*", "import tdb_dap is instant; open loads the rest"),
     ("notebook.py", r"tdb_dap\.tools\..*", "a session that never checks or profiles does not load it"),
     ("adapter/*", r"tdb_dap\.tools\..*", "initialize is answered before tools are loaded"),
@@ -27,6 +28,8 @@ REASONS = (
     ("language/*", r"tdb_dap\..*", "the server answers before models are loaded"),
     ("backends/*", r"tdb_dap\..*", "only a run on that backend needs it"),
     ("targets/chips/registry.py", r"tdb_dap\.targets\.chips\..*", "pages of chips are loaded when one is asked for"),
+    ("agent/calls.py", r"tdb_dap\..*", "a process that makes one call loads only the tool of that call"),
+    ("tools/model_options.py", r"tdb_dap\.tools\.opening", "options are made where models are not opened"),
     ("tools/opening.py", r"tdb_dap\..*", "only models with dynamic subnets or recorded values need it"),
     ("tools/doctor/*", r"tdb_dap\..*", "what cannot be loaded is a finding"),
     ("tools/*", r"tdb_dap\.tools\..*", "only that choice of the command needs it"),
@@ -131,7 +134,7 @@ class Structure:
         here, there = room_of(source), room_of(target)
         if here == there:
             return ""
-        allowed = APART.get(source.partition(".")[0])
+        allowed = None if here == "verbs" else APART.get(source.partition(".")[0])
         known = allowed is None or any(target == part or target.startswith(part + ".") for part in allowed)
         if LEVELS[there] < LEVELS[here] and known:
             return ""

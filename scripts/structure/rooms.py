@@ -27,7 +27,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("backends",),
     ("tools.golden",),
     ("tools.opening", "tools.report_schema", "tools.shadow"),
-    ("tools.findings",),
+    ("tools.findings", "tools.hashes", "tools.model_options"),
     ("tools.profile", "tools.sanitize"),
     (
         "tools.check",
@@ -35,11 +35,11 @@ STOREYS: tuple[tuple[str, ...], ...] = (
         "tools.doctor",
         "tools.explain",
         "tools.export",
-        "tools.hashes",
         "tools.info",
         "tools.llm",
         "tools.patch",
         "tools.perturb",
+        "tools.run",
         "tools.streams",
     ),
     ("tools.diff", "tools.graph", "tools.triage", "tools.zoo"),
@@ -53,9 +53,13 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("language", "notebook", "terminal"),
     ("agent",),
     ("api", "cli"),
+    ("verbs",),
     ("__init__", "__main__", "adapter.__main__"),
 )
-"""Rooms by storey, the ground first. A room is a file, or a folder with all that is in no room further down."""
+"""Rooms by storey, the ground first. A room is a file, or a folder with all that is in no room further down.
+
+``verbs``: the modules ``cli`` beside the tools, which belong to the command line and not to the folders they are in.
+"""
 
 LEVELS = {room: level for level, rooms in enumerate(STOREYS) for room in rooms}
 
@@ -70,6 +74,8 @@ APART = {
 
 def room_of(module: str) -> str:
     """The room of a module, both without the name of the package; empty if it is in none."""
+    if module.endswith(".cli"):
+        return "verbs"
     name = module or "__init__"
     while name and name not in LEVELS:
         name = name.rpartition(".")[0]

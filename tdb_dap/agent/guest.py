@@ -35,10 +35,8 @@ class GuestSession(Session):
         self._asking = threading.Lock()
         self._known = ""
         self.context = program
-        if files["inputs"]:
-            self._data += ["--inputs", files["inputs"]]
-        if files["reference"]:
-            self._data += ["--reference", *files["reference"]]
+        self._inputs = Path(files["inputs"]) if files["inputs"] else None
+        self._references = tuple(map(Path, files["reference"] or ()))
 
     def close(self) -> None:
         """Leave; the session goes on."""

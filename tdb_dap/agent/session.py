@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import io
-import subprocess
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 from tdb_dap.adapter.protocol.client import Client
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.system.child_processes import command
+from tdb_dap.system.worker_process import WorkerProcess
 from tdb_dap.terminal.console import Console
 from tdb_dap.terminal.view import View
+from tdb_dap.tools.model_options import ModelOptions
+
+_R = TypeVar("_R")
 
 _LONGEST = 300
 """Characters of a line that an agent may give."""
 
 _PATIENCE = 3600.0
-"""Seconds after which a tool of the command line is ended."""
+"""Seconds after which a tool is ended."""
 
 _PAUSE = 0.2
 
@@ -38,7 +42,8 @@ class Session:
         self._console: Console | None = None
         self.context: Path | None = None
         self.check_page = ""
-        self._data: list[str] = []
+        self._inputs: Path | None = None
+        self._references: tuple[Path, ...] = ()
         self._bookmarks: dict[str, int] = {}
 
     def close(self) -> None:
@@ -73,12 +78,12 @@ class Session:
         """Load a model and stop before its first command; what the debugger says of it."""
         model = self.allowed(context)
         configuration: dict[str, object] = {"program": str(model), "stopOnExit": True, "allowPython": False}
-        data = []
-        for name, given in (("inputs", inputs), ("reference", reference)):
-            if given:
-                path = str(self.allowed(given))
-                data += [f"--{name}", path]
-                configuration[name] = [path] if name == "reference" else path
+        own_inputs = self.allowed(inputs) if inputs else None
+        references = (self.allowed(reference),) if reference else ()
+        if own_inputs is not None:
+            configuration["inputs"] = str(own_inputs)
+        if references:
+            configuration["reference"] = [str(path) for path in references]
         self.close()
         self._stream = io.StringIO()
         client = Client.spawn(timeout=None)
@@ -88,7 +93,8 @@ class Session:
         except BaseException:
             client.close()
             raise
-        self._client, self._console, self.context, self._data = client, console, model, data
+        self._client, self._console, self.context = client, console, model
+        self._inputs, self._references = own_inputs, references
         self._bookmarks = {}
         return self._taken()
 
@@ -141,38 +147,28 @@ class Session:
         self._stream.truncate()
         return text.rstrip()
 
-    def run(self, words: Sequence[str], is_stopped: Callable[[], bool]) -> tuple[int, str]:
-        """A subcommand on the open model; its exit code and what it prints. TdbError if it fails and prints nothing."""
-        child = subprocess.Popen(
-            [*command("tdb_dap"), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        left = _PATIENCE
-        while True:
-            try:
-                out, said = child.communicate(timeout=_PAUSE)
-                break
-            except subprocess.TimeoutExpired:
-                left -= _PAUSE
-                if is_stopped() or left <= 0:
-                    child.kill()
-                    child.communicate()
-                    raise TdbError(f"{words[0]}: was ended" + ("" if left > 0 else "; it took an hour")) from None
-        printed, remarks = (stream.decode("utf-8", "replace").strip() for stream in (out, said))
-        if child.returncode not in (0, 1):
-            lines = remarks.splitlines()
-            why = lines[-1].removeprefix("tdb-dap: error: ") if lines else f"{words[0]} failed"
-            if not printed:
-                raise TdbError(why)
-            return child.returncode, f"{printed}\nnot finished: {why}"
-        return child.returncode, "\n".join(filter(None, (printed, remarks)))
+    def run(self, function: Callable[..., _R], *arguments: Any, is_stopped: Callable[[], bool]) -> _R:
+        """Call a function in a process of its own; TdbError if it fails, is stopped or takes too long.
 
-    def files(self) -> list[str]:
-        """The words for the open model and its data on a command line."""
+        The process keeps the server responsive, can be ended at any moment, and gives the memory back.
+        """
+        deadline = time.monotonic() + _PATIENCE
+        with WorkerProcess(function, *arguments) as worker:
+            while not worker.wait(_PAUSE):
+                is_late = time.monotonic() > deadline
+                if is_stopped() or is_late:
+                    name = function.__name__.removeprefix("run_")
+                    raise TdbError(f"{name}: was ended" + ("; it took an hour" if is_late else ""))
+            return worker.result()
+
+    def model(self, with_reference: bool = True) -> ModelOptions:
+        """The open model and its data; BadInput if none is open."""
         if self.context is None:
             raise BadInput("no model is open; call open with the directory of a compiled model")
-        return [str(self.context), *self._data]
+        return ModelOptions(self.context, self._inputs, self._references if with_reference else ())
 
-    @property
-    def inputs(self) -> list[str]:
-        """The option with the inputs, where there are any."""
-        return self._data[:2] if self._data[:1] == ["--inputs"] else []
+    def files(self, with_reference: bool = True) -> list[str]:
+        """The words for the open model and its data on a command line."""
+        model = self.model(with_reference)
+        words = [str(model.context), *(("--inputs", str(model.inputs)) if model.inputs is not None else ())]
+        return [*words, "--reference", *map(str, model.references)] if model.references else words

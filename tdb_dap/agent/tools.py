@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Literal
 
+from tdb_dap.agent import calls
 from tdb_dap.agent.answers import Answer
 from tdb_dap.agent.printed import finding_lines, following_call
 from tdb_dap.agent.session import Session
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.sanitize.schema import SanitizerReport
+from tdb_dap.version import __version__
 
 Stopped = Callable[[], bool]
 Direction = Literal["to", "forward", "back", "start", "end"]
@@ -61,31 +60,25 @@ class Tools:
         directory: where model_transform and model_deploy were run.
         """
         place = self._session.allowed(directory)
-        code, text = self._session.run(["triage", str(place), "--quiet"], stopped)
-        following = following_call(text) or "open the context, then sanitize and check"
-        return Answer(_verdict(code, "something is wrong", "nothing is wrong"), text, following)
+        done = self._session.run(calls.run_triage, place, is_stopped=stopped)
+        following = following_call(done.text) or "open the context, then sanitize and check"
+        return Answer("something is wrong" if done.is_wrong else "nothing is wrong", done.text, following)
 
     def check(self, stopped: Stopped, blame: bool = True) -> Answer:
         """Compare every op of the open model with its reference; blame: find which op is at fault by itself."""
-        words = ["check", *self._session.files(), "--quiet", *(["--blame"] if blame else [])]
-        with tempfile.TemporaryDirectory() as folder:
-            page = Path(folder) / "check.html"
-            code, text = self._session.run([*words, "--report", str(page)], stopped)
-            self._session.check_page = page.read_text("utf-8") if page.exists() else ""
-        following = "explain LINE, stop_when 'line LINE', then who_wrote 'in[0]'" if code else "sanitize"
-        return Answer(_verdict(code, "tensors differ", "all tensors agree"), text, following)
+        done = self._session.run(calls.run_check, self._session.model(), blame, is_stopped=stopped)
+        self._session.check_page = done.page
+        following = "explain LINE, stop_when 'line LINE', then who_wrote 'in[0]'" if done.is_wrong else "sanitize"
+        return Answer("tensors differ" if done.is_wrong else "all tensors agree", done.text, following)
 
     def sanitize(self, stopped: Stopped) -> Answer:
         """Find out-of-bounds accesses, unwritten bytes, missing dependencies, unused results and the first NaN."""
-        context, *_ = self._session.files()
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "report.json"
-            words = ["sanitize", context, *self._session.inputs, "--quiet", "--report", str(path)]
-            code, text = self._session.run(words, stopped)
-            report = SanitizerReport.model_validate_json(path.read_bytes()) if path.exists() else None
-        found = "\n".join(finding_lines(report)) if report is not None else text
+        model = self._session.model(with_reference=False)
+        done = self._session.run(calls.run_sanitizers, model, is_stopped=stopped)
+        findings = "\n".join(finding_lines(done.report)) if done.report is not None else done.text
         following = "explain the command that is named (D12, B7): its op, and who wrote what it reads"
-        return Answer(_verdict(code, "errors were found", "no errors"), found, following if code else "check")
+        verdict = "errors were found" if done.is_wrong else "no errors"
+        return Answer(verdict, findings, following if done.is_wrong else "check")
 
     def stop_when(self, place: str, condition: str = "", show: bool = False) -> Answer:
         """Run from here until a place is reached: 'line 31', conv.normal, tpu.Softmax, B23, #loc("x").
@@ -150,27 +143,23 @@ class Tools:
         if not self._session.may_edit:
             raise BadInput("reduce writes files: start the server with --allow-edits")
         folder = self._session.allowed_new(output)
-        context, *_ = self._session.files()
-        code, text = self._session.run(["reduce", context, "-o", str(folder), "--quiet"], stopped)
-        return Answer(_verdict(code, "alone it does not fail", f"written to {folder}"), text, "report")
+        done = self._session.run(calls.run_reduce, self._session.model().context, folder, is_stopped=stopped)
+        return Answer("alone it does not fail" if done.is_wrong else f"written to {folder}", done.text, "report")
 
     def report(self, stopped: Stopped) -> Answer:
         """Write a bug report in Markdown: verdict, numbers, commands to see it, versions."""
-        words = self._session.files()
-        parts = [f"# {self._session.context.name if self._session.context else ''}"]
-        code, info = self._session.run(["info", words[0]], stopped)
-        parts += ["", "## Model", "", info]
-        seen = [("sanitize", ["sanitize", words[0], *self._session.inputs, "--quiet"])]
-        if "--reference" in words:
-            seen.insert(0, ("check", ["check", *words, "--blame", "--quiet"]))
-        for name, line in seen:
-            code, text = self._session.run(line, stopped)
-            shown = shlex.join(["tdb-dap", *line])
-            parts += ["", f"## {name.capitalize()}: {'fails' if code else 'passes'}", "", f"`{shown}`", "", text]
-        _, versions = self._session.run(["--version"], stopped)
-        parts += ["", "## Versions", "", versions]
+        model, plain = self._session.model(), self._session.model(with_reference=False)
+        info = self._session.run(calls.run_info, model.context, is_stopped=stopped)
+        parts = [f"# {model.context.name}", "", "## Model", "", info.text]
+        if model.references:
+            done = self._session.run(calls.run_check, model, True, is_stopped=stopped)
+            parts += _section("check", [*self._session.files(), "--blame"], done)
+        done = self._session.run(calls.run_sanitizers, plain, is_stopped=stopped)
+        parts += _section("sanitize", self._session.files(with_reference=False), done)
+        parts += ["", "## Versions", "", f"tdb-dap {__version__}"]
         return Answer("", "\n".join(parts), "reduce makes the smallest case")
 
 
-def _verdict(code: int, bad: str, good: str) -> str:
-    return bad if code else good
+def _section(verb: str, words: list[str], done: calls.Printed) -> list[str]:
+    title = f"## {verb.capitalize()}: {'fails' if done.is_wrong else 'passes'}"
+    return ["", title, "", f"`{shlex.join(['tdb-dap', verb, *words, '--quiet'])}`", "", done.text]

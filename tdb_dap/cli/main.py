@@ -6,57 +6,67 @@ import argparse
 import importlib
 import os
 import sys
-import traceback
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NoReturn
 
 from tdb_dap.cli.standard_streams import ReaderGone, open_closed_descriptors, outlets
 from tdb_dap.engine.rendering.printable import visible
-from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.errors import TRACEBACKS, BadInput, TdbError, sentence
 from tdb_dap.system.remarks import Once, heard_by
 from tdb_dap.version import __version__
 
-_SUBCOMMANDS = (
-    ("debug", "adapter", "the debug adapter that editors start"),
-    ("inspect", "info", "chip, inputs and outputs, subnets and sizes of a model"),
-    ("inspect", "dis", "the commands of a model as text"),
-    ("run", "run", "simulate a model and write its outputs"),
-    ("run", "check", "compare every op with reference data and find the first one at fault"),
-    ("run", "triage", "which stage of a compilation went wrong first, which op, and whether it is a bug"),
-    ("inspect", "diff", "in what two compiled models differ, and where their values part"),
-    ("run", "record", "record what a program executes on the vendor's emulator"),
-    ("run", "profile", "where the time of a model goes, per op and per command"),
-    ("write", "export", "an op or a whole model as NumPy code that runs without tdb-dap"),
-    ("write", "reduce", "the smallest model that still fails, ready for an issue of the compiler"),
-    ("write", "patch", "a copy of a bmodel with other fields, weights or fewer commands"),
-    ("inspect", "explain", "an op through all levels of compilation, or a command in words"),
-    ("inspect", "graph", "the ops of a model and what flows between them, as a picture"),
-    ("debug", "lsp", "the language server for final.mlir that editors start"),
-    (
-        "run",
-        "sanitize",
-        "find out-of-bounds accesses, unwritten bytes, missing dependencies and more",
-    ),
-    ("run", "zoo", "many models at once: run them, compare with the last time, find the build that broke one"),
-    ("run", "llm", "a compiled language model answers a prompt; the first wrong token, block and op"),
-    ("debug", "debug", "debug a model in the terminal"),
-    ("debug", "mcp", "the server through which agents debug a model"),
-    ("setup", "doctor", "what is installed, what is wrong with it, and the command that mends it"),
-    ("setup", "backends", "which simulators can execute commands here, and getting those of the vendor"),
-    ("setup", "targets", "the chips known and a self-check of each"),
-    ("setup", "plugins", "what installed packages have added: chips, backends, observers, verbs"),
-    ("debug", "demo", "debug the bundled sample; needs nothing else"),
-)
-"""Folder in this package, name, and one line of help.
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "debug": {
+        "debug": ("terminal", "debug a model in the terminal"),
+        "demo": ("tools.demo", "debug the bundled sample; needs nothing else"),
+        "adapter": ("adapter", "serve the Debug Adapter Protocol, for editors"),
+        "lsp": ("language", "serve the Language Server Protocol for final.mlir, for editors"),
+        "mcp": ("agent", "serve the Model Context Protocol, for agents"),
+    },
+    "check": {
+        "check": ("tools.check", "compare every op with reference data; find the first at fault"),
+        "triage": ("tools.triage", "find the compilation stage and op that went wrong first"),
+        "sanitize": ("tools.sanitize", "find wild accesses, uninitialised reads, races and NaNs"),
+        "perturb": ("tools.perturb", "find ops that amplify a change of the inputs too much"),
+        "diff": ("tools.diff", "compare two compiled models: structure, then values"),
+        "llm": ("tools.llm", "run a compiled language model; find its first wrong token and op"),
+        "zoo": ("tools.zoo", "check many models; find the build that broke one"),
+    },
+    "inspect": {
+        "info": ("tools.info", "show chip, inputs and outputs, subnets and sizes of a model"),
+        "dis": ("tools.disassemble", "print the commands of a model"),
+        "explain": ("tools.explain", "explain an op through all levels of compilation, or a command"),
+        "graph": ("tools.graph", "draw the ops of a model and the tensors between them"),
+        "profile": ("tools.profile", "estimate the time of a model per op and per command"),
+    },
+    "write": {
+        "run": ("tools.run", "simulate a model and write its outputs"),
+        "export": ("tools.export", "write an op or a model as NumPy code that runs without tdb-dap"),
+        "reduce": ("tools.reduce", "write the smallest model that still fails"),
+        "patch": ("tools.patch", "write a bmodel with changed fields, weights or fewer commands"),
+        "import": ("tools.streams", "write a recording of dumped command streams"),
+    },
+    "run elsewhere": {
+        "record": ("backends.recorder", "record a program or a model on the vendor's emulator"),
+        "backends": ("backends", "list simulators; fetch the vendor's; serve one to other machines"),
+    },
+    "set up": {
+        "doctor": ("tools.doctor", "check the installation and print the fix"),
+        "targets": ("targets", "list supported chips and check their tables"),
+        "plugins": ("tools.plugins", "list plugins"),
+    },
+}
+"""Group -> subcommand -> its room of the package, and one line of help.
 
-The module of a name has ``arguments(parser)`` and ``run(arguments)``.
+The module ``cli`` of the room has ``arguments(parser)`` and ``run(arguments)``.
 """
 
-COMMANDS = {name: line for _, name, line in _SUBCOMMANDS}
+_VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
+
+COMMANDS = {name: line for name, (_, line) in _VERBS.items()}
 """Subcommand -> one line of help."""
 
-MODULES = {name: f"tdb_dap.cli.{folder}.{name}" for folder, name, _ in _SUBCOMMANDS}
+MODULES = {name: f"tdb_dap.{room}.cli" for name, (room, _) in _VERBS.items()}
 """Subcommand -> its module."""
 
 _OWN_TERMINAL = ("adapter", "debug", "demo", "lsp", "mcp")
@@ -71,9 +81,6 @@ EXIT_ERROR = 2
 
 _LONGEST_ERROR = 300
 
-_TRACEBACKS = "TDB_DAP_TRACEBACK"
-"""The variable of the environment that lets internal errors show where they come from."""
-
 
 class _Parser(argparse.ArgumentParser):
     """Reports a wrong command line like every other error: one line."""
@@ -85,12 +92,11 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; returns the exit code. Errors that a user can cause are one line on stderr.
 
-    The code is that of what was found, whether or not somebody reads what is printed.
+    The exit code is the same if the pipe closes early.
     """
     open_closed_descriptors()
     given = list(sys.argv[1:] if argv is None else argv)
     chosen = next(iter(given), "")
-    problem = ""
     try:
         with outlets(escaped=chosen not in _OWN_TERMINAL, ends=chosen in _ONLY_PRINT):
             return _run(given)
@@ -98,39 +104,55 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
-    except TdbError as error:
-        problem = str(error)
-    except MemoryError:
-        problem = "there is not enough memory for this"
     except Exception as error:
-        if os.environ.get(_TRACEBACKS):
+        if not isinstance(error, (TdbError, MemoryError)) and os.environ.get(TRACEBACKS):
             raise
-        if isinstance(error, ImportError) and not (error.name or "").startswith("tdb_dap"):
-            problem = f"{error}; `tdb-dap doctor` says what mends it"
-        else:
-            problem = f"internal error, please report it: {type(error).__name__}: {error} ({_place(error)})"
+        problem = sentence(error)
     with outlets(escaped=True, ends=False):
         print(f"tdb-dap: error: {_shortened(problem)}", file=sys.stderr, flush=True)
     return EXIT_ERROR
 
 
 def _run(given: Sequence[str]) -> int:
-    parser = _Parser(prog="tdb-dap", description="Debug compiled Sophgo TPU models.")
-    parser.add_argument("--version", action="version", version=f"tdb-dap {__version__}")
-    choices = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
-    modules = {}
-    for name, line in COMMANDS.items():
-        sub = choices.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
-        if name in given[:1]:  # the other modules are not needed, and importing them takes time
-            modules[name] = importlib.import_module(MODULES[name])
-            modules[name].arguments(sub)
-            sub.add_argument("--quiet", action="store_true", help="show no progress and no remarks")
+    name = next(iter(given), "")
     try:
-        arguments = parser.parse_args(given)
+        if name not in COMMANDS:
+            return _without_command(given)
+        line = COMMANDS[name]
+        parser = _Parser(prog=f"tdb-dap {name}", description=f"{line[0].upper()}{line[1:]}.")
+        module = importlib.import_module(MODULES[name])
+        module.arguments(parser)
+        parser.add_argument("--quiet", action="store_true", help="no progress, no notices")
+        arguments = parser.parse_args(given[1:])
     except SystemExit as end:  # --help and --version
         return int(end.code or 0)
     with heard_by(Once(_silence if arguments.quiet else _remark)):
-        return int(modules[arguments.subcommand].run(arguments))
+        return int(module.run(arguments))
+
+
+def _without_command(given: Sequence[str]) -> int:
+    """Print the overview or the version; BadInput for a subcommand that is missing or unknown."""
+    parser = _Parser(prog="tdb-dap", add_help=False)
+    parser.add_argument("-h", "--help", action="store_true")
+    parser.add_argument("--version", action="version", version=f"tdb-dap {__version__}")
+    parser.add_argument("subcommand", metavar="COMMAND", nargs="?")
+    arguments, others = parser.parse_known_args(given)
+    if arguments.help:
+        print("\n".join(overview()))
+        return 0
+    if arguments.subcommand is None:
+        raise BadInput("the following arguments are required: COMMAND; see tdb-dap --help")
+    if arguments.subcommand in COMMANDS:
+        raise BadInput(f"unrecognized arguments: {' '.join(others)}; give COMMAND first; see tdb-dap --help")
+    raise BadInput(f"argument COMMAND: invalid choice: {arguments.subcommand!r}; see tdb-dap --help")
+
+
+def overview() -> list[str]:
+    """Lines of ``tdb-dap --help``: one screen."""
+    lines = ["usage: tdb-dap COMMAND [OPTION ...]; tdb-dap COMMAND --help; tdb-dap --version"]
+    for group, verbs in GROUPS.items():
+        lines += [f"{group}:", *(f"  {name:9} {line}" for name, (_, line) in verbs.items())]
+    return lines
 
 
 def _remark(text: str) -> None:
@@ -146,9 +168,3 @@ def _shortened(text: str) -> str:
     line = visible(" ".join(text.split("\n")))
     most = _LONGEST_ERROR - len("tdb-dap: error: ")
     return line if len(line) <= most else f"{line[: most // 2]} ... {line[5 - most + most // 2 :]}"
-
-
-def _place(error: Exception) -> str:
-    """File and line at which an exception was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}; {_TRACEBACKS}=1 shows more" if frames else ""

@@ -5,10 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tdb_dap.errors import BadInput
 from tdb_dap.system.ports import BACKEND_TOKEN
+
+if TYPE_CHECKING:
+    from tdb_dap.tools.llm.opening import PromptOptions
+    from tdb_dap.tools.model_options import ModelOptions
+
+_T = TypeVar("_T")
+
+INPUTS = ".npz by input name, or raw .dat (default: zeros)"
 
 
 def context_argument(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +25,7 @@ def context_argument(parser: argparse.ArgumentParser) -> None:
         "context",
         type=Path,
         metavar="CONTEXT",
-        help="context directory of a compiled model, a .bmodel file, or a recorded run (.tdbrec)",
+        help="context directory of a compiled model, a .bmodel file, or a recording (.tdbrec)",
     )
 
 
@@ -35,9 +43,9 @@ def token_options(parser: argparse._ActionsContainer, variable: str, help: str) 
     """The token of a server; ``help`` says what it is for, ``variable`` names the environment's."""
     parser.add_argument(
         "--token",
-        help=f"{help}. Lists of processes show it: --token-file or {variable} of the environment hides it",
+        help=f"{help}. Process lists show it: use --token-file or {variable} of the environment to hide it",
     )
-    parser.add_argument("--token-file", metavar="FILE", type=Path, help="a file that holds the token")
+    parser.add_argument("--token-file", metavar="FILE", type=Path, help="read the token from a file")
 
 
 def given_token(arguments: argparse.Namespace, variable: str) -> str | None:
@@ -75,7 +83,7 @@ def backend_token_option(parser: argparse._ActionsContainer) -> None:
         metavar="FILE",
         type=Path,
         action=_TokenFile,
-        help="token that a remote backend was started with (default: TDB_DAP_BACKEND_TOKEN of the environment)",
+        help="read the token of a remote backend from a file (default: TDB_DAP_BACKEND_TOKEN of the environment)",
     )
 
 
@@ -85,50 +93,89 @@ def backend_options(parser: argparse.ArgumentParser) -> None:
         "--backend",
         default="numpy",
         metavar="NAME",
-        help="backend: numpy (built in, default), cmodel (the vendor's simulator), lockstep (both, compared), "
-        "remote:HOST:PORT (what tdb-dap backends serve offers there), or that of a plugin",
+        help="execute on numpy (built in, default), cmodel (the vendor's simulator), lockstep (both, compared), "
+        "remote:HOST:PORT (see tdb-dap backends serve) or a plugin's backend",
     )
     backend_token_option(parser)
     parser.add_argument(
-        "--cmodel-path", metavar="DIR", type=Path, help="where the vendor's libraries are; see tdb-dap backends"
+        "--cmodel-path", metavar="DIR", type=Path, help="directory of the vendor's libraries; see tdb-dap backends"
     )
 
 
 def model_arguments(parser: argparse.ArgumentParser) -> None:
     """The model, and which of its nets and stages is meant."""
     context_argument(parser)
-    parser.add_argument("--net", metavar="NAME", help="which net of a file with several (default: the first)")
+    net_options(parser)
+
+
+def net_options(parser: argparse._ActionsContainer) -> None:
+    """The net of a file with several, and its stage."""
+    parser.add_argument("--net", metavar="NAME", help="net to use if the file has several (default: the first)")
     parser.add_argument(
         "--stage",
         metavar="N",
         type=int,
-        help="which stage of a net compiled for several input shapes (default: the one that takes the inputs)",
+        help="stage to use of a net compiled for several input shapes (default: the one that takes the inputs)",
     )
 
 
+def given_model(arguments: argparse.Namespace) -> ModelOptions:
+    """The model, its data and its backend, as far as the subcommand has options for them."""
+    from tdb_dap.tools.model_options import ModelOptions
+
+    return filled(ModelOptions, arguments, references=tuple(getattr(arguments, "reference", ())))
+
+
+def filled(options: type[_T], arguments: argparse.Namespace, **others: Any) -> _T:
+    """A data class of options with those that were given under the names of its fields, and ``others``."""
+    fields: dict[str, Any] = options.__dataclass_fields__  # type: ignore[attr-defined]
+    return options(**{name: value for name, value in vars(arguments).items() if name in fields} | others)
+
+
 def prompt_options(parser: argparse.ArgumentParser, with_pipeline: bool = True) -> None:
-    """Options for what a language model answers, or several nets in an order of the user's own do."""
+    """Options for the completion of a prompt, or for nets in the order of a pipeline file."""
     prompt = parser.add_mutually_exclusive_group()
     if with_pipeline:
         prompt.add_argument(
-            "--pipeline", metavar="FILE", type=Path, help="nets of the bmodel in the order of this file (.yaml, .json)"
+            "--pipeline",
+            metavar="FILE",
+            type=Path,
+            help="run nets of the bmodel in the order of this file (.yaml, .json)",
         )
-    prompt.add_argument("--prompt", metavar="TEXT", help="a text; its tokens are those of tokenizer.json")
-    prompt.add_argument("--ids", metavar="N,N", type=token_ids, help="numbers of tokens in place of a text")
-    parser.add_argument("--chat", action="store_true", help="put the model's own chat template around --prompt")
-    parser.add_argument("--tokens", metavar="N", type=int, default=8, help="tokens to answer (default: 8)")
+    prompt.add_argument("--prompt", metavar="TEXT", help="complete this text, with the tokens of tokenizer.json")
+    prompt.add_argument("--ids", metavar="N,N", type=token_ids, help="complete these token ids")
+    parser.add_argument("--chat", action="store_true", help="apply the model's chat template to --prompt")
+    parser.add_argument("--tokens", metavar="N", type=int, default=8, help="number of tokens to generate (default: 8)")
     parser.add_argument(
         "--sample",
         metavar="KEY=N,...",
-        help="draw tokens of a model converted with --do_sample: temperature, top_k, top_p, penalty, seed",
+        help="sample tokens (model converted with --do_sample): temperature, top_k, top_p, penalty, seed",
     )
     parser.add_argument(
         "--lora",
         metavar="DIR",
         type=Path,
-        help="write this adapter (adapter_config.json, adapter_model.safetensors) into a model converted with "
+        help="load this adapter (adapter_config.json, adapter_model.safetensors) into a model converted with "
         "--lora_max_rank",
     )
+
+
+def given_prompt(arguments: argparse.Namespace) -> PromptOptions | None:
+    """The completion or pipeline that was asked for, None without one; BadInput for options of single nets."""
+    if all(given is None for given in (arguments.prompt, arguments.ids, arguments.pipeline)):
+        return None
+    from tdb_dap.tools.llm.opening import PromptOptions
+
+    others = ("inputs", "reference", "recording", "net", "measured")
+    given = [f"--{name}" for name in others if getattr(arguments, name, None)]
+    given += ["--backend"] if getattr(arguments, "backend", "numpy") != "numpy" else []
+    if given:
+        raise BadInput(
+            f"{', '.join(given)}: not with a prompt or a pipeline; leave {'it' if len(given) == 1 else 'them'} out"
+        )
+    prompt = arguments.prompt if arguments.ids is None else arguments.ids
+    of_model = (arguments.tokens, arguments.chat, arguments.sample, arguments.lora)
+    return PromptOptions(arguments.context, prompt, *of_model, pipeline=arguments.pipeline)
 
 
 def token_ids(text: str) -> list[int]:
@@ -141,21 +188,21 @@ def token_ids(text: str) -> list[int]:
 
 def input_options(parser: argparse.ArgumentParser) -> None:
     """Options for inputs, reference and backend."""
-    parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat (default: zeros)")
+    parser.add_argument("--inputs", metavar="X", type=Path, help=INPUTS)
     parser.add_argument(
         "--reference",
         metavar="R",
         nargs="+",
         type=Path,
         default=(),
-        help="expected data: .npz by tensor name, another CONTEXT that is run on the same inputs, or the compiler's "
-        "..._tpu.mlir, which is computed",
+        help="expected values: .npz by tensor name, another CONTEXT (run on the same inputs), or the compiler's "
+        "..._tpu.mlir (computed)",
     )
     parser.add_argument(
         "--recording",
         metavar="FILE",
-        help=".tdbrec of a run of this model: what its dynamic subnets have executed (see tdb-dap record); or "
-        "remote:HOST:PORT of a machine with the vendor's runtime: tdb-dap backends serve --record",
+        help="replay the dynamic subnets of this model from a .tdbrec of it (see tdb-dap record), or from "
+        "remote:HOST:PORT, which records it (see tdb-dap backends serve --record)",
     )
     backend_options(parser)
 
@@ -167,5 +214,21 @@ def data_options(parser: argparse.ArgumentParser) -> None:
         "--static-tables",
         default="firmware",
         choices=("firmware", "tdb"),
-        help="fill the static memory as the chip's firmware does, or as the vendor debugger does",
+        help="initialise the static memory as the chip's firmware does (default), or as the vendor's debugger "
+        "does (tdb)",
+    )
+
+
+def tolerance_options(parser: argparse.ArgumentParser) -> None:
+    """Limits of a comparison, and what is left out of it."""
+    parser.add_argument(
+        "--tolerance",
+        metavar="[WHERE:]LIMIT=NUMBER,...",
+        action="append",
+        default=[],
+        help="set limits (cosine euclidean channel relative maxAbs ulp sqnr badShare) of all tensors, or of those of a "
+        "number format or a name pattern; 0.99,0.98 is short for cosine and euclidean",
+    )
+    parser.add_argument(
+        "--except", metavar="GLOB", nargs="+", default=[], dest="excepted", help="do not compare tensors of these names"
     )

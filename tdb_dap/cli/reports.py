@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,8 @@ from tdb_dap.engine.files.atomic_files import refuse_unwritable, write_text
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from tdb_dap.tools.findings.baseline import Baseline
     from tdb_dap.tools.findings.findings import Findings
 
@@ -25,57 +27,58 @@ _LISTED = 10
 """Findings of a baseline that are gone and named."""
 
 
-def refuse(paths: Sequence[Path], formats: Sequence[str]) -> None:
-    """BadInput, before anything runs, if a report cannot be written there or has another format than ``formats``."""
+def refuse(paths: Sequence[Path], formats: Sequence[str], baseline: Path | None = None) -> None:
+    """BadInput, before anything runs, for a report in another format, and a file that cannot be written."""
     for path in paths:
         if path.suffix not in formats:
             raise BadInput(f"{path}: a report is one of {', '.join(formats)}")
+    for path in (*paths, *([baseline] if baseline is not None else [])):
         refuse_unwritable(path)
 
 
-def findings_text(path: Path, found: Findings) -> str:
-    """A report in one of the formats ``FINDINGS``."""
-    from tdb_dap.tools.findings.junit import junit
-    from tdb_dap.tools.findings.sarif import sarif
+def write(path: Path, report: BaseModel, text: Callable[[], str], findings: Findings | None = None) -> None:
+    """Write a report: the findings in one of the formats ``FINDINGS``, the report as JSON, else ``text``."""
+    if findings is not None and path.suffix in FINDINGS:
+        from tdb_dap.tools.findings.junit import junit
+        from tdb_dap.tools.findings.sarif import sarif
 
-    return junit(found) if path.suffix == ".xml" else sarif(found)
+        write_text(path, junit(findings) if path.suffix == ".xml" else sarif(findings))
+    else:
+        write_text(path, report.model_dump_json(indent=1) if path.suffix == ".json" else text())
+
+
+def report_option(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
+    """Option for reports in these formats."""
+    listed = ", ".join(f"{suffix} (JUnit)" if suffix == ".xml" else suffix for suffix in formats)
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help=f"write a report: {listed}; may be repeated",
+    )
 
 
 def options(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
     """Options for reports in these formats, and for findings that are known already."""
-    listed = ", ".join(f"{suffix} (JUnit)" if suffix == ".xml" else suffix for suffix in formats)
-    parser.add_argument(
-        "--report", metavar="FILE", type=Path, action="append", default=[], help=f"may be repeated: {listed}"
-    )
-    parser.add_argument(
-        "--baseline", metavar="FILE", type=Path, help="findings that are known: only new ones give exit code 1"
-    )
+    report_option(parser, formats)
+    parser.add_argument("--baseline", metavar="FILE", type=Path, help="known findings: exit with 1 for new ones only")
     parser.add_argument(
         "--write-baseline",
         metavar="FILE",
         type=Path,
-        help="write there all that is found; the exit code is as without it",
+        help="write all findings as the new baseline; exit code unchanged",
     )
 
 
-def read_known(arguments: argparse.Namespace) -> Baseline | None:
-    """The baseline that was given, None without one; BadInput, before anything runs, if one cannot be used."""
-    if arguments.write_baseline is not None:
-        refuse_unwritable(arguments.write_baseline)
-    if arguments.baseline is None:
-        return None
-    from tdb_dap.tools.findings.baseline import read_baseline
-
-    return read_baseline(arguments.baseline)
-
-
-def remark_known(arguments: argparse.Namespace, baseline: Baseline | None, found: Findings) -> None:
-    """Say what is new, known and gone, if there is a baseline."""
+def print_known(arguments: argparse.Namespace, baseline: Baseline | None, findings: Findings) -> None:
+    """Print what is new, known and gone, if there is a baseline."""
     if baseline is None:
         return
-    gone = baseline.gone(found)
-    new = len(found.new)
-    print(f"baseline: {new:,} new, {len(found.findings) - new:,} known, {len(gone):,} gone")
+    gone = baseline.gone(findings)
+    new = len(findings.new)
+    print(f"baseline: {new:,} new, {len(findings.findings) - new:,} known, {len(gone):,} gone")
     if arguments.quiet:
         return
     for known in gone[:_LISTED]:
@@ -86,9 +89,9 @@ def remark_known(arguments: argparse.Namespace, baseline: Baseline | None, found
         print(f"tdb-dap: {more}--write-baseline {arguments.baseline} forgets them", file=sys.stderr)
 
 
-def write_known(arguments: argparse.Namespace, found: Findings) -> None:
+def write_known(arguments: argparse.Namespace, findings: Findings) -> None:
     """Write the new baseline, if one was asked for."""
-    from tdb_dap.tools.findings.baseline import Baseline
-
     if arguments.write_baseline is not None:
-        write_text(arguments.write_baseline, Baseline.of(found).text())
+        from tdb_dap.tools.findings.baseline import Baseline
+
+        write_text(arguments.write_baseline, Baseline.of(findings).text())

@@ -218,9 +218,11 @@ def test_tensors_can_be_kept(toy: Toy, spoiled: Path, tmp_path: Path) -> None:
 
 
 def test_the_vendors_verdicts(toy: Toy, spoiled: Path) -> None:
-    done = check(toy, spoiled, "--profile", "tdb")
+    done = check(toy, spoiled, "--verdicts", "tdb")
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1] == "Fail 2, Pass 14, Unknown 16"
+    old = check(toy, spoiled, "--profile", "tdb")
+    assert (old.returncode, old.stdout) == (done.returncode, done.stdout)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +237,9 @@ def test_the_vendors_verdicts(toy: Toy, spoiled: Path) -> None:
         (["--reference", "{reference}", "--jobs", "0"], "--jobs 0"),
         (["--reference", "{reference}", "--report", "out.pdf"], "a report is one of .json, .md, .html, .sarif, .xml"),
         (["--reference", "{reference}", "--report", "/nonexistent/out.json"], "there is no directory"),
-        (["--reference", "{reference}", "--profile", "tdb", "--blame"], "--profile tdb"),
+        (["--reference", "{reference}", "--verdicts", "tdb", "--blame"], "--verdicts tdb"),
+        (["--reference", "{reference}", "--profile", "tdb", "--blame"], "--verdicts tdb"),
+        (["--reference", "{reference}", "--verdicts", "tdb", "--report", "a.json"], "leave out --report"),
         (["--reference", "{reference}", "--profile", "tdb", "--sanitize"], "no other mode, blame, sanitizers"),
         (["--reference", "{reference}", "--mode", "standalone", "--sanitize"], "--sanitize and --mode standalone"),
         (["--reference", "{reference}", "--resume", "kept", "--sanitize"], "--sanitize and --resume"),

@@ -9,17 +9,40 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tdb_dap.cli.main import COMMANDS
 from tests.command_line import new_process, tdb_dap
 from tests.conftest import Toy
 from tests.samples import DATA, case
 
 
 def test_help_lists_what_exists() -> None:
+    """One screen, in groups."""
     text = new_process("--help").stdout
     for command in ("adapter", "info", "dis", "run", "check", "diff", "profile", "graph", "export", "explain", "patch"):
-        assert f"\n    {command} " in text
-    for command in ("sanitize", "debug", "lsp", "backends", "targets", "demo"):
-        assert f"\n    {command} " in text
+        assert f"\n  {command} " in text
+    for command in ("sanitize", "debug", "lsp", "backends", "targets", "demo", *COMMANDS):
+        assert f"\n  {command} " in text
+    for group in ("debug", "check", "inspect", "write", "run elsewhere", "set up"):
+        assert f"\n{group}:\n" in text
+    lines = text.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    assert tdb_dap("-h").stdout == text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "the following arguments are required: COMMAND"),
+        (("nonsense",), "argument COMMAND: invalid choice: 'nonsense'"),
+        (("--quiet", "info"), "unrecognized arguments: --quiet; give COMMAND first"),
+        (("--nonsense",), "the following arguments are required: COMMAND"),
+    ],
+)
+def test_without_a_known_command_the_error_names_the_help(words: tuple[str, ...], message: str) -> None:
+    done = tdb_dap(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"tdb-dap: error: {message}; see tdb-dap --help\n"
 
 
 def test_a_language_server_without_what_it_needs_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

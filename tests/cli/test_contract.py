@@ -106,6 +106,14 @@ VERBS = {
         "record --help",  # what it records needs the vendor's runtime: tests/backends/recorder
         cannot=("record -o {out}/nowhere/x.tdbrec -- true", "record -o {out}/x.tdbrec -- {out}/nowhere"),
     ),
+    "import": Verb(
+        "import --help",  # what it reads is written by the vendor's library: tests/engine
+        cannot=("import {out}/nowhere --chip BM1688", "import {inputs}", "import {out}/nowhere --chip BM1"),
+    ),
+    "perturb": Verb(
+        "perturb {compiled} --inputs {toy_inputs} --quiet",
+        cannot=("perturb {out}/nowhere", "perturb {compiled}", "perturb {compiled} --runs 0"),
+    ),
     "export": Verb(
         "export {sample} --op 23 --inputs {inputs} -o {out}/exported",
         cannot=("export {sample} --op 9999 -o {out}/exported", "export {sample} -o {inputs}"),
@@ -225,6 +233,7 @@ class Places:
             "faulty": RACE,
             "compiled": compiled.context,
             "miscompiled": wrong.context,
+            "toy_inputs": compiled.folder / "toy_in_f32.npz",
             "language": self.home / "exclamation",
             "float": LANGUAGE / "float",
             "out": self.out,

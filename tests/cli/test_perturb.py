@@ -1,4 +1,4 @@
-"""``tdb-dap check --perturb``: the last place of the inputs, followed through the model; no reference is needed."""
+"""``tdb-dap perturb``: the last place of the inputs, followed through the model; no reference is needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def toy(tmp_path: Path) -> Compiled:
 
 
 def test_a_correct_model_amplifies_as_much_as_it_must(toy: Compiled) -> None:
-    done = tdb_dap("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--perturb", "--json")
+    done = tdb_dap("perturb", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--json")
     assert done.returncode == 0, done.stderr
     found = Perturbed.model_validate_json(done.stdout)
     assert (found.runs, len(found.rows), found.of("beyond")) == (2, 10, ())
@@ -39,6 +39,7 @@ def test_an_op_that_moves_otherwise_than_it_must_is_found_without_a_reference(to
     assert done.returncode == 1, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith("fail: 1 beyond their condition number, the first is conv8_Conv (tpu.Conv2D at line 13)")
+    assert tdb_dap("perturb", *check[1:-1]).stdout == done.stdout
     assert lines[3].split()[:4] == ["13", "tpu.Conv2D", "conv8_Conv", "beyond"]
     one = Perturbed.model_validate_json(tdb_dap(*check, "--json", "--runs", "1").stdout)
     assert [row.name for row in one.of("beyond")] == ["conv8_Conv"]
@@ -61,7 +62,7 @@ def test_what_does_not_go_together_is_one_line(options: tuple[str, ...], text: s
 def test_what_is_missing_is_named(toy: Compiled) -> None:
     (toy.context / "input.npz").unlink(missing_ok=True)
     done = tdb_dap("check", toy.context, "--perturb")
-    assert (done.returncode, "--perturb needs --inputs X.npz: zeros have no last place" in done.stderr) == (2, True)
+    assert (done.returncode, "perturb needs --inputs X.npz: zeros have no last place" in done.stderr) == (2, True)
     toy.tpu.unlink()
     done = tdb_dap("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--perturb")
     assert (done.returncode, "the ..._tpu.mlir of its compilation is missing" in done.stderr) == (2, True)

@@ -20,6 +20,7 @@ RUN = {
     "run": "run {model}",
     "check": "check {model}",
     "check --blame": "check {model} --blame --mode cascade --jobs 2",
+    "check --verdicts tdb": "check {model} --verdicts tdb",
     "check --profile tdb": "check {model} --profile tdb",
     "sanitize": "sanitize {model}",
     "export": "export {model} --op 23 -o {out}/exported",
@@ -126,7 +127,7 @@ def test_every_verb_takes_quiet(verb: str, capsys: pytest.CaptureFixture[str]) -
 WITHOUT_SOURCES = {
     "info": "info {model}",
     "check": "check {model} --inputs {sample}/input.npz --reference {sample}/ref.npz",
-    "check --profile tdb": "check {model} --inputs {sample}/input.npz --reference {sample}/ref.npz --profile tdb",
+    "check --verdicts tdb": "check {model} --inputs {sample}/input.npz --reference {sample}/ref.npz --verdicts tdb",
     "sanitize": "sanitize {model} --sanitizers hazard",
     "debug": "debug {model} -c info",
 }

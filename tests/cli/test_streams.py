@@ -18,7 +18,7 @@ STREAMS = DATA / "streams"
 
 def imported(folder: Path, chip: str, tmp_path: Path) -> Program:
     path = tmp_path / "it.tdbrec"
-    said = tdb_dap("record", "--streams", folder / "ins", "--chip", chip, "-o", path)
+    said = tdb_dap("import", folder / "ins", "--chip", chip, "-o", path)
     assert said.returncode == 0, said.stderr
     return open_program(path)
 
@@ -47,6 +47,16 @@ def test_a_command_comes_after_what_it_waits_for(chip: str, tmp_path: Path) -> N
     names = [c.name for c in imported(STREAMS / chip, chip, tmp_path).commands if c.core == 0 and not c.is_system]
     assert names[:2] == ["dma.tensor", "arith.cast"]
     assert names[-2:] == ["arith.cast", "dma.matrix"]
+
+
+def test_the_old_spelling_writes_the_same_recording(tmp_path: Path) -> None:
+    imported(STREAMS / "bm1688", "BM1688", tmp_path)
+    old = tmp_path / "old.tdbrec"
+    said = tdb_dap("record", "--streams", STREAMS / "bm1688" / "ins", "--chip", "bm1688", "-o", old)
+    assert said.returncode == 0, said.stderr
+    assert [c.descriptor for c in open_program(old).commands] == [
+        c.descriptor for c in open_program(tmp_path / "it.tdbrec").commands
+    ]
 
 
 def test_it_can_be_read_and_says_why_it_cannot_be_executed(tmp_path: Path) -> None:

@@ -20,14 +20,15 @@ linux = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks i
 TEAM = """
 import multiprocessing, sys
 from pathlib import Path
-from tdb_dap.tools.check.job import Job
+from tdb_dap.tools.check.worker import Job
 from tdb_dap.tools.check.team import Processes
 from tdb_dap.tools.check.worker import Worker
 from tdb_dap.engine.reference.tolerance import Tolerances
+from tdb_dap.tools.model_options import ModelOptions
 
 if __name__ == "__main__":
     sample = Path({sample!r})
-    job = Job(sample, sample / "input.npz", (sample / "ref.npz",), Tolerances.parse([], []))
+    job = Job(ModelOptions(sample, sample / "input.npz", (sample / "ref.npz",)), Tolerances.parse([], []))
     team = Processes(job, 3, Worker(job, "standalone") if {copies} else None)
     for future in team._given:
         future.result()

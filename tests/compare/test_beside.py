@@ -19,9 +19,9 @@ from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system import beside
 from tdb_dap.system.beside import Beside, Here
 from tdb_dap.tools.check import worker as worker_module
-from tdb_dap.tools.check.job import Job
 from tdb_dap.tools.check.results import Walked
-from tdb_dap.tools.check.worker import Worker
+from tdb_dap.tools.check.worker import Job, Worker
+from tdb_dap.tools.model_options import ModelOptions
 from tests.cli.test_workers import expect_end
 from tests.compare.test_tdb_profile import RECORDED
 from tests.samples import Case, case
@@ -141,7 +141,7 @@ def walked(job: Job, monkeypatch: pytest.MonkeyPatch, is_apart: bool) -> Walked:
 
 
 def job_of(of: Case, reference: Path) -> Job:
-    return Job(of.path, of.inputs, (reference,), Tolerances.parse([], []))
+    return Job(ModelOptions(of.path, of.inputs, (reference,)), Tolerances.parse([], []))
 
 
 def written(path: Path, arrays: dict[str, Array]) -> Path:

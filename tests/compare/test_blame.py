@@ -15,16 +15,16 @@ from tdb_dap.engine.compare.segments import stretches
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.tools.check.blame import first_culprit, with_blame
-from tdb_dap.tools.check.job import Job
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.check.team import Alone, Processes, Team
-from tdb_dap.tools.check.worker import Worker
+from tdb_dap.tools.check.worker import Job, Worker
+from tdb_dap.tools.model_options import ModelOptions
 from tests.samples import Case, case
 
 
 def job_of(of: Case, reference: Path | None = None) -> Job:
-    return Job(of.path, of.inputs, (reference or of.reference,), Tolerances())
+    return Job(ModelOptions(of.path, of.inputs, (reference or of.reference,)), Tolerances())
 
 
 def standalone(job: Job, team: Team) -> list[Row]:
@@ -107,7 +107,7 @@ def test_inputs_of_another_run_are_named(tmp_path: Path) -> None:
     other = tmp_path / "other.npz"
     with np.load(of.inputs) as archive:
         np.savez(other, **{name: archive[name] * 0.5 + 1 for name in archive.files})
-    rows = blamed(Job(of.path, other, (of.reference,), Tolerances()))
+    rows = blamed(Job(ModelOptions(of.path, other, (of.reference,)), Tolerances()))
     culprit = first_culprit(rows)
     assert culprit is not None
     assert culprit.blame is not None

@@ -10,12 +10,12 @@ import pytest
 from tdb_dap.engine.compare.walk import Mode
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.check.job import Job
 from tdb_dap.tools.check.journal import Journal
 from tdb_dap.tools.check.results import Walked
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.team import Alone, Dask, Progress
-from tdb_dap.tools.check.worker import Stretch, Worker
+from tdb_dap.tools.check.worker import Job, Stretch, Worker
+from tdb_dap.tools.model_options import ModelOptions
 from tests.command_line import tdb_dap
 from tests.samples import case
 
@@ -37,7 +37,7 @@ class Interrupted(Alone):
 
 def job_of(name: str, keep: str = "none") -> Job:
     of = case(name)
-    return Job(of.path, of.inputs, (of.reference,), Tolerances(), keep=keep)
+    return Job(ModelOptions(of.path, of.inputs, (of.reference,)), Tolerances(), keep=keep)
 
 
 def check(job: Job, mode: Mode, team: Alone, journal: Journal | None) -> Walked:

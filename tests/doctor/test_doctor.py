@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from scripts.generated import ROOT
-from tdb_dap.cli.setup.doctor_session import session
 from tdb_dap.targets import kernel
 from tdb_dap.tools.doctor import self_test
+from tdb_dap.tools.doctor.cli import session
 from tdb_dap.tools.doctor.dependencies import Dependency, needed
 from tdb_dap.tools.doctor.examination import examine
 from tdb_dap.tools.doctor.findings import Check, anonymous, guarded
@@ -165,7 +165,7 @@ def test_other_commands_send_who_misses_a_dependency_to_the_doctor() -> None:
     command = [sys.executable, "-c", program, "info", str(SAMPLE)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "tdb-dap: error: No module named 'numpy'; `tdb-dap doctor` says what mends it\n"
+    assert done.stderr == "tdb-dap: error: No module named 'numpy'; run `tdb-dap doctor` for the fix\n"
 
 
 def test_a_module_of_the_debugger_itself_that_is_missing_is_to_be_reported() -> None:
@@ -224,7 +224,7 @@ def test_an_adapter_that_breaks_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_an_adapter_that_refuses_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tdb_dap.cli.setup.doctor_session.SAMPLE", tmp_path)
+    monkeypatch.setattr("tdb_dap.tools.doctor.cli.SAMPLE", tmp_path)
     found = only(session(HERE))
     assert found.status == "error"
     assert "launch: " in found.text

@@ -7,11 +7,11 @@ import pytest
 
 import tdb_dap
 from tdb_dap.backends.shared import ddr_index, placement
-from tdb_dap.cli.inspect.info import describe
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Region
 from tdb_dap.engine.program.placement import misplaced
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
+from tdb_dap.tools.info.describing import describe
 from tests.samples import case
 from tests.targets.commands import chip_named, command, ddr_start, empty
 

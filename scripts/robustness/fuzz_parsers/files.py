@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from scripts.robustness.fuzz_parsers.target import for_a_moment, target
-from tdb_dap.cli.inspect.info import describe
 from tdb_dap.engine.bmodel import Bmodel
 from tdb_dap.engine.bmodel.metadata import read_metadata
 from tdb_dap.engine.cvimodel import Cvimodel
@@ -31,6 +30,7 @@ from tdb_dap.targets.chips.registry import chips
 from tdb_dap.tools.check.schema import Report
 from tdb_dap.tools.graph.colours import by_verdict
 from tdb_dap.tools.info.cvimodel import cvimodel_lines
+from tdb_dap.tools.info.describing import describe
 from tdb_dap.tools.opening import open_program
 from tests.samples import DATA, SAMPLE
 

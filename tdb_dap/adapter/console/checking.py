@@ -43,7 +43,7 @@ def _check(session: Session, rest: str, frame: Frame | None) -> str:
 
 def compared_rows(session: Session) -> list[Row]:
     """Every operand and result up to now, compared with the reference."""
-    from tdb_dap.tools.check.so_far import compared_so_far
+    from tdb_dap.tools.check.runner import compared_so_far
 
     rows = compared_so_far(session.debugger)
     session.check_withdrawn()

@@ -35,6 +35,12 @@ def table_row(*texts: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table for a terminal, its columns as wide as they have to be."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
 def code(text: str) -> str:
     """Text in a line of Markdown that is shown as it is."""
     text = visible(text).replace("\n", " ")

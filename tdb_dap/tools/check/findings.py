@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from tdb_dap.engine.checks.exception_filters import FILTERS
 from tdb_dap.engine.files.context import Context
-from tdb_dap.tools.check.schema import Report, Row
+from tdb_dap.tools.check.schema import RULE, Report, Row
 from tdb_dap.tools.check.text import story
 from tdb_dap.tools.findings.findings import Case, Finding, Findings, Place, Rule, model_name
-
-RULE = "mismatch"
 
 
 def findings_of(report: Report, context: Context, stage: int) -> Findings:

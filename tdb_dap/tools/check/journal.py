@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.compare.walk import Mode
     from tdb_dap.engine.control.debugger import Debugger
     from tdb_dap.engine.hardware.dtypes import Array
-    from tdb_dap.tools.check.job import Job
-    from tdb_dap.tools.check.worker import Stretch
+    from tdb_dap.tools.check.worker import Job, Stretch
 
 _WHAT = "check.json"
 _MEMORIES = "memories.npz"
@@ -111,10 +110,11 @@ class Journal:
 
 def _identity(job: Job, mode: Mode) -> dict[str, object]:
     """Settings that must be the same for results to belong together."""
-    files = [path for path in (job.context, job.inputs, *job.references) if path is not None]
+    model = job.model
+    files = [path for path in (model.context, model.inputs, *model.references) if path is not None]
     stamps = [[str(path.resolve()), _stamp(path)] for path in files]
-    apart = ("context", "inputs", "references", "pictures", "wanted")
-    options = {name: str(value) for name, value in asdict(job).items() if name not in apart}
+    others = ("model", "context", "inputs", "references", "pictures", "wanted")
+    options = {name: str(value) for name, value in (asdict(model) | asdict(job)).items() if name not in others}
     return {"tool": __version__, "mode": mode, "files": stamps, "options": options}
 
 

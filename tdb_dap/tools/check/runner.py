@@ -1,16 +1,20 @@
-"""A whole check: cut into stretches, given to whoever runs them, put together."""
+"""Running a comparison: cut into stretches, given to whoever runs them, put together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.compare.judging import Judge
 from tdb_dap.engine.compare.segments import stretches
+from tdb_dap.engine.compare.walk import Mode, Walk
 from tdb_dap.tools.check.results import Walked, merged
+from tdb_dap.tools.check.rows import Shown, row_of
+from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.check.worker import Stretch, Worker
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.compare.walk import Mode
+    from tdb_dap.engine.control.debugger import Debugger
     from tdb_dap.tools.check.journal import Journal
     from tdb_dap.tools.check.team import Progress, Team
 
@@ -57,3 +61,13 @@ def walk(
         if part.stopped and mode == "cascade":
             break
     return merged(found[stretch] for stretch in sorted(found))
+
+
+def compared_so_far(debugger: Debugger) -> list[Row]:
+    """Every operand and result up to now, without pictures; the way up to here is replayed."""
+    rows: list[Row] = []
+    judge, shown = Judge(debugger.reference), Shown(pictures=False)
+    debugger.replay(
+        Walk("cascade", lambda gathered: rows.append(row_of(judge(gathered), shown)), (0, debugger.ordinal))
+    )
+    return rows

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from tdb_dap.engine.compare.finding import Reason, Role, Verdict
 from tdb_dap.tools.profile.schema import ProfileReport
-from tdb_dap.tools.report_schema import Reported
+from tdb_dap.tools.report_schema import Measured
 from tdb_dap.tools.sanitize.schema import SanitizerReport
+
+RULE = "mismatch"
+"""Rule of a finding that is a tensor that differs."""
 
 BlameKind = Literal["at fault", "overwritten", "input", "inherits", "accumulates", "unclear"]
 
@@ -18,11 +21,7 @@ ORIGINS: tuple[BlameKind, ...] = ("at fault", "overwritten", "input")
 """The kinds of blame that an error can begin with."""
 
 
-class _Model(Reported):
-    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="strings", frozen=True)
-
-
-class Numbers(_Model):
+class Numbers(Measured):
     """Distance of a tensor from the reference; see ``Metrics`` of the engine for what each number means."""
 
     cosine: float
@@ -48,7 +47,7 @@ class Numbers(_Model):
     inf_expected: int
 
 
-class Picture(_Model):
+class Picture(Measured):
     """Picture and histogram of the error of a tensor that fails."""
 
     heat: tuple[tuple[float, ...], ...] = Field(
@@ -57,7 +56,7 @@ class Picture(_Model):
     histogram: tuple[int, ...] = Field(description="Elements by that ratio: 0, up to 1e-8, 1e-7, ... 1, and above.")
 
 
-class Blame(_Model):
+class Blame(Measured):
     """Blame of a wrong result.
 
     ``kind``: ``at fault``: the op's own; ``overwritten``: an operand was right when it was computed and wrong when this
@@ -74,7 +73,7 @@ class Blame(_Model):
     text: str
 
 
-class Shadows(_Model):
+class Shadows(Measured):
     """A result beside its shadows. ``actual``, ``expected``, ``ideal``: the numbers at ``index``, the worst one.
 
     ``expected``: at this precision, None if unknown; ``here``, ``inherited``: error made by the op and by those before
@@ -91,7 +90,7 @@ class Shadows(_Model):
     reason: str = ""
 
 
-class Row(_Model):
+class Row(Measured):
     """One tensor of one op. ``first``, ``last``: ordinals of commands; ``covered``: share that was compared."""
 
     line: int
@@ -130,7 +129,7 @@ def is_accumulated(failures: Iterable[Row]) -> bool:
     return bool(blames) and all(blame is not None and blame.kind == "accumulates" for blame in blames)
 
 
-class LayerRow(_Model):
+class LayerRow(Measured):
     """A layer of the original model: ``nodes`` of the ONNX graph, ``file`` and ``line`` of the top MLIR.
 
     ``lines``: of final.mlir, the ops made for it; ``verdict``: the worst of its results; ``cosine``, ``euclidean``: the
@@ -148,7 +147,7 @@ class LayerRow(_Model):
     euclidean: float | None
 
 
-class OtherWeight(_Model):
+class OtherWeight(Measured):
     """A weight of the bmodel that is not the compiler's. ``line``: of final.mlir; the rest counts bytes."""
 
     name: str
@@ -158,7 +157,7 @@ class OtherWeight(_Model):
     first: int
 
 
-class Weights(_Model):
+class Weights(Measured):
     """Weights of the bmodel compared with the compiler's ``file`` of them.
 
     ``unknown``: how many could not be compared; ``differ``: how many differ, of which ``others`` are the first.
@@ -171,7 +170,7 @@ class Weights(_Model):
     others: tuple[OtherWeight, ...] = ()
 
 
-class Report(_Model):
+class Report(Measured):
     """A whole check. ``stopped``: why the run did not reach the end, if so; ``culprit``: the first op at fault.
 
     ``layers``: empty where the compiler's earlier files are not there; ``sanitized``: what sanitizers have found that

@@ -11,6 +11,7 @@ from tdb_dap.engine.hardware.dtypes import BY_NAME, Array
 from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.engine.reference.comparison import compare
 from tdb_dap.engine.reference.tolerance import Tolerances
+from tdb_dap.engine.rendering.printable import aligned
 from tdb_dap.tools.check.results import Looked
 from tdb_dap.tools.check.schema import Numbers, Row, Shadows
 from tdb_dap.tools.golden.compilation import find
@@ -204,11 +205,8 @@ def lines(rows: Sequence[Row], is_all: bool) -> Iterator[str]:
     shown = having if is_all else having[:_MOST]
     if not shown:
         return
-    body = [_COLUMNS, *(_cells(row, shadow) for row, shadow in shown)]
-    widths = [max(len(line[i]) for line in body) for i in range(len(_COLUMNS))]
     yield "errors against the ideal, where they are largest, and over the size of the numbers:"
-    for line in body:
-        yield "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+    yield from aligned([_COLUMNS, *(_cells(row, shadow) for row, shadow in shown)])
     if len(shown) < len(having):
         yield f"... and {len(having) - len(shown):,} more; --all lists them"
 

@@ -16,8 +16,8 @@ from tdb_dap.system.leash import Leash, deaf
 from tdb_dap.tools.check.worker import Stretch, Worker, adopt, prepare, run_elsewhere
 
 if TYPE_CHECKING:
-    from tdb_dap.tools.check.job import Job
     from tdb_dap.tools.check.results import Walked
+    from tdb_dap.tools.check.worker import Job
 
 Progress = Callable[[int], None]
 """Told how many commands are done."""
@@ -70,7 +70,7 @@ class Processes:
     def __init__(self, job: Job, count: int, worker: Worker | None = None) -> None:
         self.size = count
         self._job = job
-        copies = worker is not None and job.backend == "numpy" and sys.platform == "linux"
+        copies = worker is not None and job.model.backend == "numpy" and sys.platform == "linux"
         if worker is not None and copies:
             adopt(job, worker)
         context = multiprocessing.get_context("fork" if copies else "spawn")

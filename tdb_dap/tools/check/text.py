@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from tdb_dap.engine.rendering.printable import counted, table_row
-from tdb_dap.tools.check.schema import ORIGINS, LayerRow, Report, Row
+from tdb_dap.engine.rendering.printable import aligned, counted, table_row
+from tdb_dap.tools.check.schema import ORIGINS, RULE, LayerRow, Report, Row
+from tdb_dap.tools.check.shadows import lines as shadow_lines
+from tdb_dap.tools.findings.findings import Findings
 from tdb_dap.tools.profile import text as profiles
 from tdb_dap.tools.sanitize import text as sanitizers
 
@@ -15,6 +17,12 @@ COLUMNS = ("line", "op", "tensor", "verdict", "cosine", "euclidean", "max differ
 
 LAYER_COLUMNS = ("layer", "op", "ONNX nodes", "at", "lines of final.mlir", "verdict", "cosine", "euclidean")
 
+
+_MOST_NOTES = 8
+"""Tensors of another shape that the console names."""
+
+_IN_FULL = 3
+"""Wrong results that the console describes in full."""
 
 ACCUMULATED = "differs by accumulated rounding; no op at fault"
 
@@ -131,9 +139,7 @@ def layer_cells(layer: LayerRow) -> tuple[str, ...]:
 
 def table(rows: Sequence[Row]) -> list[str]:
     """Lines of a table with aligned columns."""
-    body = [COLUMNS, *(cells(row) for row in rows)]
-    widths = [max(len(line[i]) for line in body) for i in range(len(COLUMNS))]
-    return ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in body]
+    return aligned([COLUMNS, *map(cells, rows)])
 
 
 def story(row: Row) -> Iterable[str]:
@@ -151,6 +157,29 @@ def story(row: Row) -> Iterable[str]:
             yield f"  the largest difference at {list(found.worst)}: {values}"
     if row.blame is not None:
         yield f"  {row.blame.text}"
+
+
+def console(report: Report, findings: Findings, lists_all: bool = False) -> Iterator[str]:
+    """Lines for a terminal: the outcome first, and where a table follows it last, too."""
+    shown = report.rows if lists_all else () if report.has_other_inputs else report.failures
+    yield headline(report)
+    yield from (*weight_notes(report), *shape_notes(report)[:_MOST_NOTES])
+    if shown:
+        yield from ("", *table(shown))
+    wrong = [row for row in shown if row.verdict == "fail"] if report.has_other_inputs else report.failures
+    wrong = [row for row in wrong if row.role != "operand" or row.blame is not None]
+    for row in wrong[:_IN_FULL]:
+        yield from ("", *story(row))
+    if shadows := list(shadow_lines(report.rows, lists_all)):
+        yield from ("", *shadows)
+    if report.profiled is not None:
+        yield from ("", *profiles.lines(report.profiled, limit=None if lists_all else profiles.MOST_OPS))
+    if shown or report.profiled is not None:
+        yield f"\n{headline(report)}"
+    if report.sanitized is not None:
+        of_sanitizers = [finding for finding in findings.findings if finding.rule != RULE]
+        known = [number for number, finding in enumerate(of_sanitizers) if finding.is_known]
+        yield from ("", *sanitizers.lines(report.sanitized, known))
 
 
 def markdown(report: Report) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.compare.judging import Gathered, Judge
@@ -11,18 +12,51 @@ from tdb_dap.engine.compare.segments import start_at
 from tdb_dap.engine.compare.walk import Mode, Walk
 from tdb_dap.engine.control.listener import Listener
 from tdb_dap.engine.machine.npz import AT_ONCE
+from tdb_dap.engine.reference.tolerance import Tolerances
+from tdb_dap.errors import BadInput
 from tdb_dap.system.beside import Beside, Calls, Here, is_possible
 from tdb_dap.tools.check.results import Looked, Walked
 from tdb_dap.tools.check.rows import Shown, row_of
+from tdb_dap.tools.model_options import ModelOptions
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.compare.finding import Checked
+    from tdb_dap.engine.compare.finding import Checked, Role
     from tdb_dap.engine.control.debugger import Debugger
     from tdb_dap.engine.control.observers import Observer
-    from tdb_dap.tools.check.job import Job
 
 Stretch = tuple[int, int]
 """First ordinal, and the one after the last."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One model, its inputs and what it is compared with; goes to other processes as it is.
+
+    ``keep``: which tensors come back with the rows: ``none``, ``failed`` or ``all``; ``pictures``: whether rows of what
+    differs have pictures, which only some reports show; ``wanted``: keys of the tensors that are compared, None: all.
+    """
+
+    model: ModelOptions
+    tolerances: Tolerances
+    keep: str = "none"
+    pictures: bool = True
+    wanted: frozenset[tuple[int, Role, int, str]] | None = None
+
+    def open(self, defers: bool = False) -> Debugger:
+        """A debugger at the start of the program. BadInput if there is nothing to compare with.
+
+        ``defers``: who opens it calls ``Reference.verify``.
+        """
+        model = self.model
+        debugger = model.open(self.tolerances, defers=defers)
+        if debugger.reference is None:
+            own = debugger.program.context.reference
+            of_own = model.inputs is not None and own is not None and not model.references
+            hint = f"; {own.name} is for the inputs beside it: leave --inputs out to use it" if of_own and own else ""
+            raise BadInput(
+                f"{model.context}: nothing to compare with; give --reference R.npz, the ..._tpu_outputs.npz{hint}"
+            )
+        return debugger
 
 
 class Worker:

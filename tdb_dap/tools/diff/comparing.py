@@ -10,11 +10,11 @@ from tdb_dap.engine.bmodel import input_shapes
 from tdb_dap.engine.compare.alignment import Difference, Layer, align
 from tdb_dap.engine.hardware.strides import is_same_order
 from tdb_dap.errors import NotSimulated
-from tdb_dap.tools.check.job import Job
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.team import Alone
-from tdb_dap.tools.check.worker import Worker
+from tdb_dap.tools.check.worker import Job, Worker
 from tdb_dap.tools.diff.schema import Change, DiffReport, LayerChange, LayerOf, Side
+from tdb_dap.tools.model_options import ModelOptions
 from tdb_dap.tools.opening import open_program
 from tdb_dap.version import __version__
 
@@ -42,7 +42,7 @@ def compare_models(
     unlike = _unlike_inputs(first, second) if values else ""
     why = unlike if values else "not asked for"
     if not why:
-        job = Job(b, inputs, (a,), tolerances, backend=backend, cmodel_path=cmodel_path)
+        job = Job(ModelOptions(b, inputs, (a,), backend, cmodel_path=cmodel_path), tolerances)
         try:
             with closing(Worker(job, "cascade")) as worker:
                 walked = walk(worker, "cascade", Alone(), progress)

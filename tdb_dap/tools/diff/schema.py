@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from tdb_dap.tools.check.schema import Row
-from tdb_dap.tools.report_schema import Reported
+from tdb_dap.tools.report_schema import Measured
 
 
-class _Model(Reported):
-    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="strings", frozen=True)
-
-
-class Side(_Model):
+class Side(Measured):
     """One of the models."""
 
     model: str
@@ -24,7 +20,7 @@ class Side(_Model):
     commands: dict[str, int] = Field(description="Engine -> number of commands.")
 
 
-class Change(_Model):
+class Change(Measured):
     """One thing in which they differ; an empty side has no such thing."""
 
     what: str
@@ -32,7 +28,7 @@ class Change(_Model):
     b: str
 
 
-class LayerChange(_Model):
+class LayerChange(Measured):
     """A layer of both models that is compiled differently. Lines are those of each final.mlir."""
 
     name: str
@@ -41,7 +37,7 @@ class LayerChange(_Model):
     changes: tuple[Change, ...]
 
 
-class LayerOf(_Model):
+class LayerOf(Measured):
     """A layer that only one model has."""
 
     name: str
@@ -49,7 +45,7 @@ class LayerOf(_Model):
     opcode: str
 
 
-class DiffReport(_Model):
+class DiffReport(Measured):
     """Two models. ``values``: the tensors of B against those of A, empty if values were not compared."""
 
     schema_version: Literal[1] = 1
@@ -69,6 +65,11 @@ class DiffReport(_Model):
     def differing_values(self) -> tuple[Row, ...]:
         """Results beyond tolerance, in the order of execution."""
         return tuple(row for row in self.values if row.verdict == "fail" and row.role != "operand")
+
+    @property
+    def is_same(self) -> bool:
+        """Whether nothing differs, as far as it was compared."""
+        return self.is_same_structure and not self.differing_values and not self.unlike_inputs
 
     @property
     def is_same_structure(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
@@ -15,11 +15,7 @@ from tdb_dap.tools.report_schema import Reported
 from tdb_dap.version import __version__
 
 
-class _Model(Reported):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Known(_Model):
+class Known(Reported):
     """A finding that is known. ``text``: for readers; it is not compared."""
 
     fingerprint: str
@@ -27,7 +23,7 @@ class Known(_Model):
     text: str
 
 
-class Baseline(_Model):
+class Baseline(Reported):
     """The findings of one command on one stage of one net, by fingerprint."""
 
     version: Literal[1] = 1

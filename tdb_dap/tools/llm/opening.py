@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdb_dap.engine.bmodel import Bmodel
@@ -18,12 +18,47 @@ from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.registry import target_for
 from tdb_dap.tools.llm.adapter import Adapter
 from tdb_dap.tools.llm.answering import answer, substitutes_for
-from tdb_dap.tools.llm.language_model import LanguageModel, bmodel_in, require_static
+from tdb_dap.tools.llm.language_model import LanguageModel, bmodel_in, read_model, require_static
 from tdb_dap.tools.llm.pipeline_file import read_pipeline
 from tdb_dap.tools.llm.recorded_answer import record_answer
-from tdb_dap.tools.llm.sampling import Sampling
+from tdb_dap.tools.llm.sampling import Sampling, parse
 from tdb_dap.tools.llm.sources import sources_of
+from tdb_dap.tools.llm.words import prompt_ids
 from tdb_dap.tools.opening import keep_source, open_debugger
+
+
+@dataclass(frozen=True)
+class PromptOptions:
+    """A language model with a prompt, a text or token ids, or a bmodel with a ``pipeline`` file."""
+
+    context: Path
+    prompt: str | Sequence[int] | None
+    tokens: int = 8
+    chat: bool = False
+    sample: str | None = None
+    lora: Path | None = None
+    pipeline: Path | None = None
+    references: tuple[Path, ...] = ()
+
+    @property
+    def sampling(self) -> Sampling | None:
+        """Manner in which tokens are drawn; None: the likeliest is taken."""
+        return parse(self.sample) if self.sample is not None else None
+
+    @property
+    def adapter(self) -> Adapter | None:
+        return Adapter(self.lora) if self.lora is not None else None
+
+    def ids(self, model: LanguageModel) -> list[int]:
+        """Token ids of the prompt; empty without one."""
+        return [] if self.prompt is None else prompt_ids(self.prompt, model.context.bmodel.parent, self.chat)
+
+    def open(self) -> Debugger:
+        """A debugger, without history, before the first command of the completion or pipeline."""
+        if self.pipeline is not None:
+            return open_pipeline(self.context, self.pipeline, history_limit=0)
+        model = read_model(self.context)
+        return open_model(model, self.ids(model), self.tokens, (), 0, self.sampling, self.adapter)
 
 
 def linked(

@@ -57,10 +57,10 @@ def perturbed(
     """Run a model as it is and with ``runs`` perturbations; BadInput, NotSimulated if that cannot be done."""
     program = open_program(context, net, stage, inputs=inputs)
     if is_dynamic(program):
-        raise NotSimulated(f"{context}: its dynamic subnets make their commands while they run; --perturb needs static")
+        raise NotSimulated(f"{context}: its dynamic subnets make their commands while they run; perturb needs static")
     data = inputs or program.context.inputs
     if data is None:
-        raise BadInput(f"{context}: --perturb needs --inputs X.npz: zeros have no last place")
+        raise BadInput(f"{context}: perturb needs --inputs X.npz: zeros have no last place")
     source = text_of(context)
     level = Level(source.stem, source)
     given = numbers(load_inputs(data, program.inputs), program.inputs)

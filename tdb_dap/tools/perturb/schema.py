@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ConfigDict
-
-from tdb_dap.tools.report_schema import Reported
+from tdb_dap.tools.report_schema import Measured
 
 Verdict = Literal["beyond", "within", "unknown"]
 
 
-class _Model(Reported):
-    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="strings", frozen=True)
-
-
-class Amplified(_Model):
+class Amplified(Measured):
     """One tensor. ``moved_in``, ``moved_out``: relative differences of operands and result between the runs.
 
     ``must``: that of the exact result, from the same two operands; None where there is no golden. ``gain``: how
@@ -52,7 +46,7 @@ class Amplified(_Model):
         return self.excess / self.rounding if self.rounding else (float("inf") if self.excess else 0.0)
 
 
-class Perturbed(_Model):
+class Perturbed(Measured):
     """All tensors that moved, the worst first. ``runs``: perturbations; ``still``: tensors that none of them moved."""
 
     schema_version: Literal[1] = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tdb_dap.engine.rendering.printable import aligned
 from tdb_dap.tools.perturb.schema import Amplified, Perturbed
 
 COLUMNS = (
@@ -49,9 +50,7 @@ def headline(found: Perturbed) -> str:
 
 
 def _table(rows: Sequence[Amplified]) -> list[str]:
-    body = [COLUMNS, *map(_cells, rows)]
-    widths = [max(len(line[i]) for line in body) for i in range(len(COLUMNS))]
-    return ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in body]
+    return aligned([COLUMNS, *map(_cells, rows)])
 
 
 def _cells(row: Amplified) -> tuple[str, ...]:

@@ -2,21 +2,63 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.program.occupancy import Resident, Timeline, residents, use_at
 from tdb_dap.engine.source.op_records import name_of
+from tdb_dap.errors import BadInput
+from tdb_dap.system.progress import SILENT, Progress
+from tdb_dap.tools.model_options import ModelOptions
 from tdb_dap.tools.profile.comparing import compare, compare_with_measured
+from tdb_dap.tools.profile.measured import measured_times
+from tdb_dap.tools.profile.profiling import Costs, Profile
 from tdb_dap.tools.profile.schema import EngineUse, MemoryUse, OpTime, ProfileReport
 from tdb_dap.version import __version__
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
-    from tdb_dap.tools.profile.profiling import Profile, Timed
+    from tdb_dap.tools.profile.profiling import Timed
 
 _RESPONSIBLE = 12
+
+
+def profiled(
+    program: Program,
+    is_estimated: bool = False,
+    measured: Path | None = None,
+    simulated: ModelOptions | None = None,
+    progress: Progress = SILENT,
+) -> tuple[Profile, ProfileReport]:
+    """The profile of a program and its report.
+
+    ``is_estimated``: without the compiler's own figures; ``measured``: folder with the times of a run on a board;
+    ``simulated``: the program with inputs, to also measure how long this machine takes to simulate it.
+    """
+    times = measured_times(program, measured) if measured is not None else None
+    progress.start(len(program.commands))
+    profile = Profile(program, not is_estimated, progress.update, Costs(program, times))
+    host = _host_times(simulated, progress) if simulated is not None else None
+    progress.clear()
+    return profile, report_of(profile, host)
+
+
+def _host_times(model: ModelOptions, progress: Progress) -> dict[int, float]:
+    """Milliseconds that this machine takes to simulate each command."""
+    debugger = model.open()
+    times: dict[int, float] = {}
+    while not debugger.at_end:
+        ordinal = debugger.ordinal
+        start = time.perf_counter()
+        stop = debugger.step()
+        if stop.finding is not None or debugger.ordinal == ordinal:
+            raise BadInput(f"{model.context}: {stop.text}; leave out --inputs to see the estimates")
+        times[ordinal] = (time.perf_counter() - start) * 1e3
+        progress.update(ordinal)
+    return times
 
 
 def report_of(profile: Profile, host: Mapping[int, float] | None = None) -> ProfileReport:

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ConfigDict
-
 from tdb_dap.tools.report_schema import Reported
 
 
-class _Model(Reported):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class EngineUse(_Model):
+class EngineUse(Reported):
     """One engine of a core. ``busy``: cycles in which it works; ``utilisation``: of the whole time, 0 to 1."""
 
     core: int
@@ -23,7 +17,7 @@ class EngineUse(_Model):
     utilisation: float
 
 
-class OpTime(_Model):
+class OpTime(Reported):
     """One op of final.mlir, with all its instances; line 0: commands that belong to no op.
 
     ``tiu``, ``dma``: cycles of the engines; ``share``: of all cycles of all engines; ``operations``: additions and
@@ -49,7 +43,7 @@ class OpTime(_Model):
     expected: float | None = None
 
 
-class MemoryUse(_Model):
+class MemoryUse(Reported):
     """A memory over the run. ``size``: bytes there are (of a lane, for local memory), 0 where it is not limited.
 
     ``peak``: most bytes in use at a time, at command ``peak_ordinal``; ``fragmentation``: there, the share of the free
@@ -64,7 +58,7 @@ class MemoryUse(_Model):
     responsible: tuple[tuple[str, int], ...]
 
 
-class Comparison(_Model):
+class Comparison(Reported):
     """Our estimates beside the figures of the compiler, over the commands that have both.
 
     ``rank``: Spearman's correlation of the commands' cycles; ``ratio``: sum of ours over the sum of theirs; ``total``:
@@ -78,7 +72,7 @@ class Comparison(_Model):
     total: float
 
 
-class ProfileReport(_Model):
+class ProfileReport(Reported):
     """A whole profile. ``cycles``: from the first command to the end of the last; ``given``: commands whose time is the
     compiler's own figure; ``unknown``: why no time is known of some commands; ``measured``: commands whose time was
     measured, in ``measured_in``; ``remarks``: what the reader of such times should know."""

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from tdb_dap.tools.report_schema import Reported
 
 Severity = Literal["error", "warning"]
 
 
-class _Model(Reported):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class CommandPlace(_Model):
+class CommandPlace(Reported):
     """A command, and where it stands in the source. ``line``: of final.mlir, 0 if it belongs to none.
 
     ``file``: that final.mlir; empty where the line is of the report's source.
@@ -32,7 +28,7 @@ class CommandPlace(_Model):
     location: str = Field(description="The first result of the op.")
 
 
-class SanitizerFinding(_Model):
+class SanitizerFinding(Reported):
     """One thing that is wrong. ``related``: the other commands that have to do with it."""
 
     sanitizer: str
@@ -44,7 +40,7 @@ class SanitizerFinding(_Model):
     related: tuple[CommandPlace, ...]
 
 
-class SanitizerReport(_Model):
+class SanitizerReport(Reported):
     """One model. ``source``: final.mlir, or the model itself where there is none."""
 
     schema_version: Literal[1] = 1

@@ -12,14 +12,14 @@ from tdb_dap.engine.reference.comparison import Comparison
 from tdb_dap.engine.reference.comparison import compare as compare_numbers
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput, NotSimulated, TdbError
-from tdb_dap.tools.check.job import Job
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.check.team import Alone
-from tdb_dap.tools.check.worker import Worker
+from tdb_dap.tools.check.worker import Job, Worker
 from tdb_dap.tools.golden.compilation import Files
 from tdb_dap.tools.golden.judging import Judged
 from tdb_dap.tools.golden.level import Level
+from tdb_dap.tools.model_options import ModelOptions
 from tdb_dap.tools.triage.stages import NOT_JUDGED, Stage
 
 _ONE = 1.01
@@ -111,7 +111,7 @@ def _job(files: Files) -> Job:
     bmodel, reference = files.get("bmodel"), files.get("tpu_output")
     assert bmodel is not None
     assert reference is not None
-    return Job(bmodel, files.get("mlir_input"), (reference,), Tolerances.parse([], []))
+    return Job(ModelOptions(bmodel, files.get("mlir_input"), (reference,)), Tolerances.parse([], []))
 
 
 def _rows(files: Files) -> list[Row]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from tdb_dap.tools.report_schema import Reported
+from tdb_dap.tools.report_schema import Measured
 
 Kind = Literal["nothing wrong", "quantisation", "bug", "range", "calibration", "input", "fault", "incomplete"]
 
@@ -14,11 +14,7 @@ WRONG: tuple[Kind, ...] = ("bug", "range", "calibration", "input", "fault", "inc
 """Verdicts that give exit code 1."""
 
 
-class _Model(Reported):
-    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="strings", frozen=True)
-
-
-class Place(_Model):
+class Place(Measured):
     """An op in one level: ``stage``, ``file`` and ``line``; ``opcode``, as it is called there."""
 
     stage: str
@@ -27,7 +23,7 @@ class Place(_Model):
     opcode: str
 
 
-class Cost(_Model):
+class Cost(Measured):
     """A tensor and what its format costs: ``share``: error made by its op over the size of its numbers."""
 
     name: str
@@ -37,7 +33,7 @@ class Cost(_Model):
     saturated: float = Field(description="Share of the elements whose exact value the format cannot hold.")
 
 
-class StageRow(_Model):
+class StageRow(Measured):
     """A stage. ``tensors``: how many its ops compute; ``judged``: those with a verdict; ``known``: those in its file.
 
     ``borrowed``: those that its file lacks and that were taken from the bmodel's run; ``missing``: what it lacks;
@@ -56,7 +52,7 @@ class StageRow(_Model):
     zeros: int = Field(default=0, description="Tensors that are all zeros, which proves nothing.")
 
 
-class Triage(_Model):
+class Triage(Measured):
     """A whole triage. ``verdict`` in one word, ``sentence`` in one sentence; ``command`` shows it.
 
     ``stage``: where it went wrong first; ``places``: the op there and its counterparts; ``error``, ``cost``: roots of
@@ -86,3 +82,13 @@ class Triage(_Model):
     @property
     def is_wrong(self) -> bool:
         return self.verdict in WRONG
+
+    @property
+    def problem(self) -> str:
+        """Why there is no verdict; empty if there is one."""
+        if self.stage or any(stage.judged for stage in self.stages):
+            return ""
+        return (
+            f"{self.directory}: no stage could be judged; compile with model_transform --test_input, --test_result "
+            "and model_deploy --test_input, --test_reference, --debug"
+        )

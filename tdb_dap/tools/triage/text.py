@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+from tdb_dap.engine.rendering.printable import aligned
 from tdb_dap.tools.triage.schema import StageRow, Triage
 from tdb_dap.tools.triage.sensitivity import Mixed
 from tdb_dap.tools.triage.stages import MODEL, TPU
@@ -18,10 +19,7 @@ _MOST_RANKED = 8
 
 def lines(found: Triage) -> Iterator[str]:
     """Lines that are printed: the stages, the op in all of them, what costs most, the verdict and the command."""
-    rows = [_COLUMNS, *map(_cells, found.stages)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_COLUMNS))]
-    for row in rows:
-        yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+    yield from aligned([_COLUMNS, *map(_cells, found.stages)])
     if found.places:
         yield ""
         yield f"{found.tensor}:"

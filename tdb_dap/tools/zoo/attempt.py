@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shlex
@@ -15,17 +14,15 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from tdb_dap.engine.machine.npz import read_npz
-from tdb_dap.errors import BadInput
-from tdb_dap.system.child_processes import command, end_with_children, outside_environment
-from tdb_dap.tools.hashes.log import Log, Tensor
-from tdb_dap.tools.hashes.log import read as read_log
+from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.system.child_processes import end_with_children, outside_environment
+from tdb_dap.system.worker_process import Died, WorkerProcess
 from tdb_dap.tools.zoo.cases import Ask, Case, described, digest_of
 from tdb_dap.tools.zoo.result import Found, Op, Result, Status, Step
+from tdb_dap.tools.zoo.steps import LONGEST_TEXT, Outcome, ask_of
 from tdb_dap.version import __version__
 
 _PAUSE = 0.02
@@ -33,10 +30,6 @@ _PAUSE = 0.02
 
 _LOOK = 0.2
 """Seconds between two looks at memory."""
-
-_LONGEST_TEXT = 400
-_PICTURES = 3
-"""Failing tensors of a case whose picture of errors is kept."""
 
 _COMPILING = "compile"
 """The step that comes before all that is asked: compiling, and reading the files."""
@@ -102,48 +95,32 @@ class Attempt:
         return step
 
     def _step(self, ask: Ask) -> Step:
-        case, here = self._case, self._scratch
-        words: list[str | Path] = [ask if ask != "hashes" else "run", case.context, "--quiet"]
-        if case.inputs is not None:
-            words += ["--inputs", case.inputs]
-        report, known, outputs, hashes = (here / f"{ask}.{name}" for name in ("json", "known", "npz", "hashes"))
-        if ask == "check":
-            words += ["--mode", "standalone", "--report", report, "--write-baseline", known]
-            if case.reference is not None:
-                words += ["--reference", case.reference]
-        elif ask == "sanitize":
-            words += ["--report", report, "--write-baseline", known]
-        elif ask == "profile":
-            words += ["--report", report]
-        elif ask == "run":
-            words += ["--outputs", outputs]
-        else:
-            words += ["--hashes", hashes]
-        step = self._run(ask, (*command("tdb_dap"), *map(str, words)), dict(os.environ), here)
-        try:
-            if ask == "check":
-                self._take_check(report)
-            elif ask == "profile" and report.exists():
-                self._take_profile(report)
-            elif ask == "hashes" and hashes.exists():
-                self._take_hashes(read_log(hashes))
-            elif ask == "run" and outputs.exists() and case.outputs is not None:
-                step = self._compared(step, outputs)
-            self._take_known(ask, known)
-        except (BadInput, OSError, ValueError, KeyError) as error:
-            return step.model_copy(update={"status": "error", "text": f"its report cannot be read: {error}"})
-        return step
+        started = time.monotonic()
+        with WorkerProcess(ask_of, self._case, ask, folder=self._scratch) as worker:
+            ended, peak = self._watch(worker.process)
+            try:
+                outcome = Outcome(ended, _beyond(ended, self._case)) if ended else worker.result()
+            except Died as error:
+                outcome = Outcome("crash", str(error))
+            except TdbError as error:
+                outcome = Outcome("error", str(error))
+        for op in outcome.ops:
+            key = (op.line, op.name)
+            known = self._ops.get(key, op)
+            self._ops[key] = known.model_copy(update=op.model_dump(exclude_unset=True))
+        self._found += outcome.found
+        return _done(ask, outcome.status, outcome.text, started, peak)
 
     def _run(self, ask: str, words: Sequence[str], environment: dict[str, str], folder: Path) -> Step:
-        printed, said = (self._scratch / f"{ask}.{name}" for name in ("printed", "said"))
+        printed, errors = (self._scratch / f"{ask}.{name}" for name in ("printed", "errors"))
         started = time.monotonic()
-        with printed.open("wb") as sink, said.open("wb") as remarks:
+        with printed.open("wb") as sink, errors.open("wb") as error_sink:
             try:
                 child = subprocess.Popen(
                     words,
                     stdin=subprocess.DEVNULL,
                     stdout=sink,
-                    stderr=remarks,
+                    stderr=error_sink,
                     env=environment,
                     cwd=folder,
                     start_new_session=True,
@@ -151,12 +128,14 @@ class Attempt:
             except OSError as error:
                 return Step(ask=ask, status="error", text=f"{words[0]}: cannot be started: {error.strerror}")
             ended, peak = self._watch(child)
-        seconds = round(time.monotonic() - started, 3)
         lines = [
-            line for path in (printed, said) for line in path.read_text("utf-8", "replace").splitlines() if line.strip()
+            line
+            for path in (printed, errors)
+            for line in path.read_text("utf-8", "replace").splitlines()
+            if line.strip()
         ]
         status, text = _outcome(child.returncode, ended, lines, self._case)
-        return Step(ask=ask, status=status, text=text[:_LONGEST_TEXT], seconds=seconds, megabytes=round(peak, 1))
+        return _done(ask, status, text, started, peak)
 
     def _watch(self, child: subprocess.Popen[bytes]) -> tuple[Status | None, float]:
         """Wait for the end of a process and what it has started; the limit that it went beyond, and its peak in MB."""
@@ -176,61 +155,6 @@ class Attempt:
                 break
             time.sleep(_PAUSE)
         return ended, peak
-
-    def _compared(self, step: Step, path: Path) -> Step:
-        """The outputs beside those that are expected, bit for bit."""
-        assert self._case.outputs is not None
-        own, wanted = read_npz(path), read_npz(self._case.outputs)
-        for name, array in wanted.items():
-            if name not in own:
-                return step.model_copy(update={"status": "fail", "text": f"no output is called {name}"})
-            if not np.array_equal(own[name].ravel(), array.ravel(), equal_nan=array.dtype.kind == "f"):
-                text = f"output {name} is not that of {self._case.outputs.name}, bit for bit"
-                self._found.append(Found(ask="run", fingerprint=f"run:{name}", rule="outputs", text=text))
-                return step.model_copy(update={"status": "fail", "text": text})
-        return step
-
-    def _take_check(self, path: Path) -> None:
-        if not path.exists():
-            return
-        pictures = 0
-        for row in json.loads(path.read_bytes())["rows"]:
-            if row["role"] == "operand":
-                continue
-            numbers = row["numbers"] or {}
-            picture = ""
-            if row["verdict"] == "fail" and row["picture"] and pictures < _PICTURES:
-                picture, pictures = json.dumps(row["picture"]["heat"]), pictures + 1
-            self._put(
-                row["line"],
-                row["opcode"],
-                row["name"],
-                verdict=row["verdict"],
-                cosine=_number(numbers.get("cosine")),
-                euclidean=_number(numbers.get("euclidean")),
-                max_abs=_number(numbers.get("max_abs")),
-                picture=picture,
-            )
-
-    def _take_profile(self, path: Path) -> None:
-        for op in json.loads(path.read_bytes())["ops"]:
-            self._put(op["line"], op["opcode"], op["name"], cycles=max(op["tiu"], op["dma"]))
-
-    def _take_hashes(self, log: Log) -> None:
-        for entry in log.entries:
-            if isinstance(entry, Tensor):
-                self._put(entry.line, entry.opcode, entry.name, hash=entry.hash)
-
-    def _put(self, line: int, opcode: str, name: str, **details: Any) -> None:
-        known = self._ops.get((line, name)) or Op(line=line, opcode=opcode, name=name)
-        self._ops[line, name] = known.model_copy(update=details)
-
-    def _take_known(self, ask: Ask, path: Path) -> None:
-        if path.exists():
-            for one in json.loads(path.read_bytes())["findings"]:
-                self._found.append(
-                    Found(ask=ask, fingerprint=one["fingerprint"], rule=one["rule"], text=one["text"][:_LONGEST_TEXT])
-                )
 
 
 def command_line(case: Case, steps: Sequence[Step]) -> str:
@@ -263,17 +187,20 @@ def versions() -> tuple[tuple[str, str], ...]:
     )
 
 
-def _number(value: object) -> float | None:
-    """A number of a report; NaN and infinities are texts there."""
-    return None if value is None else float(str(value))
+def _done(ask: str, status: Status, text: str, started: float, peak: float) -> Step:
+    seconds = round(time.monotonic() - started, 3)
+    return Step(ask=ask, status=status, text=text[:LONGEST_TEXT], seconds=seconds, megabytes=round(peak, 1))
+
+
+def _beyond(limit: Status, case: Case) -> str:
+    """The limit that a case went beyond, in words."""
+    return f"not done within {case.seconds:g} s" if limit == "timeout" else f"took more than {case.megabytes:,} MB"
 
 
 def _outcome(code: int, ended: Status | None, lines: list[str], case: Case) -> tuple[Status, str]:
     last = lines[-1].removeprefix("tdb-dap: error: ") if lines else ""
-    if ended == "timeout":
-        return ended, f"not done within {case.seconds:g} s"
-    if ended == "memory":
-        return ended, f"took more than {case.megabytes:,} MB"
+    if ended is not None:
+        return ended, _beyond(ended, case)
     if code == 0:
         return "pass", ""
     if code == 1:

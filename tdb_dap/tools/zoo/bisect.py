@@ -9,15 +9,17 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tdb_dap.backends.discovery import cache_directory
 from tdb_dap.engine.files.atomic_files import write_text
+from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
 from tdb_dap.system.child_processes import outside_environment
 from tdb_dap.tools.zoo.attempt import attempt, command_line
-from tdb_dap.tools.zoo.cases import Case, Recipe, described, digest_of, find_cases
+from tdb_dap.tools.zoo.cases import ASKS, Ask, Case, Recipe, described, digest_of, find_cases
 from tdb_dap.tools.zoo.result import Result
 
 Say = Callable[[str], None]
@@ -47,6 +49,54 @@ class Outcome:
     """The context that this build has made."""
     looked: int
     """Builds that were tried."""
+    builds: int
+    """All builds."""
+
+
+@dataclass(frozen=True)
+class BisectOptions:
+    """``builds``, or the commits ``GOOD..BAD`` of ``repository``: the oldest first.
+
+    ``command``: makes the context ``{out}`` of ``{build}``; ``asks``: what has to pass, in place of what the case asks;
+    ``keep``: where contexts and results are kept, None: in the user's cache.
+    """
+
+    case: Case
+    builds: Sequence[str] = ()
+    commits: str | None = None
+    repository: Path = Path()
+    command: str = ""
+    asks: Sequence[Ask] = ()
+    keep: Path | None = None
+
+
+def bisect(options: BisectOptions, say: Say) -> Outcome:
+    """Find the first build that breaks a case; BadInput if the options exclude each other or nothing can be told."""
+    names, case = list(options.builds), options.case
+    if options.commits:
+        if names:
+            raise BadInput("--builds and --commits: give one of them")
+        if not options.command:
+            raise BadInput("--commits needs --build-command, which makes the context {out} with the commit {build}")
+        names = commits(options.repository, options.commits)
+    if options.asks:
+        case = replace(case, asks=tuple(ask for ask in ASKS if ask in options.asks))
+    builds = builds_of(names, options.command)
+    keep = options.keep or cache_directory().parent / "bisect"
+    return Bisection(case, builds, keep.absolute(), options.command, say).run()
+
+
+def lines(outcome: Outcome) -> Iterator[str]:
+    """The first wrong build, what fails with it, and how to see that."""
+    result = outcome.result
+    yield f"{visible(outcome.bad.name)} is the first build that is wrong; {visible(outcome.good.name)} was right"
+    for build in outcome.skipped:
+        yield f"between them {visible(build.name)} made nothing"
+    yield f"{result.status}: {visible(result.text)}"
+    first = next((op for op in result.ops if op.verdict == "fail"), None)
+    if first is not None:
+        yield f"first op: {visible(first.opcode)} at line {first.line}, {visible(first.name)}"
+    yield f"{outcome.looked} of {outcome.builds} builds were tried; see it with\n    {visible(result.command)}"
 
 
 def builds_of(names: Sequence[str], command: str) -> list[Build]:
@@ -137,6 +187,7 @@ class Bisection:
             bad,
             self._made(high).context,
             len(self._tried),
+            len(self._builds),
         )
 
     def _between(self, low: int, high: int) -> int | None:

@@ -19,12 +19,16 @@ from typing import Any, Protocol
 
 from tdb_dap.engine.files.atomic_files import whole_path
 from tdb_dap.errors import BadInput
+from tdb_dap.system.beside import processors
 from tdb_dap.tools.zoo.attempt import attempt, command_line
 from tdb_dap.tools.zoo.cases import Case, digest_of, files_of
 from tdb_dap.tools.zoo.result import Result, Status, Step
 
 _TRIES = 3
 """Workers that a case may lose before their death is taken for its own fault."""
+
+_MOST_JOBS = 1024
+"""Cases at a time that may be asked for."""
 
 _AHEAD = 2
 """Cases for each thread of a cluster that are under way, so that no worker waits and no memory fills."""
@@ -64,6 +68,17 @@ class Here:
             finally:
                 stop.set()
                 pool.shutdown(wait=True, cancel_futures=True)
+
+
+def crew_of(jobs: int | None, dask: str | None) -> Crew:
+    """The workers of a Dask cluster, or this machine, ``jobs`` cases at a time (None: one for each processor)."""
+    if dask and jobs is not None:
+        raise BadInput("--jobs and --dask: give one of them")
+    if dask:
+        return Cluster(dask)
+    if jobs is not None and not 1 <= jobs <= _MOST_JOBS:
+        raise BadInput(f"--jobs {jobs:,}: give the number of cases at a time, 1 to {_MOST_JOBS:,}")
+    return Here(jobs or max(2, processors()))
 
 
 class Cluster:

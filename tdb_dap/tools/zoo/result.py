@@ -16,7 +16,7 @@ process died.
 
 
 class _Part(Reported):
-    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="constants")
+    model_config = ConfigDict(ser_json_inf_nan="constants")
 
 
 class Op(_Part):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tdb_dap.engine.files.documents import read_document
+from tdb_dap.engine.files.documents import SUFFIXES, read_document
+from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.zoo.cases import Ask, Case, Recipe, described, find_cases
+from tdb_dap.tools.zoo.cases import ASKS, Ask, Case, Recipe, chosen, described, find_cases
 
 LARGEST = 16 << 20
 """Bytes of a zoo file; one of 100,000 cases has ten million."""
@@ -149,3 +151,47 @@ def _filler(values: dict[str, str], entry: _Case, path: Path) -> Callable[..., s
         return _VARIABLE.sub(value, text)
 
     return filled
+
+
+def is_zoo_file(path: Path) -> bool:
+    """Whether a path is a zoo file, not a directory of compiled models."""
+    return path.suffix in SUFFIXES and not path.is_dir()
+
+
+def zoo_cases(
+    paths: Sequence[Path],
+    asks: Sequence[Ask] = (),
+    only: Sequence[str] = (),
+    seconds: float | None = None,
+    megabytes: int | None = None,
+) -> tuple[str, list[Case]]:
+    """The name of a zoo and its cases, of one zoo file or of directories; BadInput says what is wrong with them.
+
+    ``asks``, ``seconds``, ``megabytes``: in place of those of the cases; ``only``: patterns of their names.
+    """
+    if any(is_zoo_file(path) for path in paths):
+        if len(paths) > 1:
+            raise BadInput("give one zoo file, or directories")
+        cases = read_zoo(paths[0])
+    else:
+        cases = find_cases(paths)
+    limits: tuple[tuple[str, float | None], ...] = (("seconds", seconds), ("megabytes", megabytes))
+    for option, value in limits:
+        if value is not None and not value > 0:
+            raise BadInput(f"--{option} {value}: give more than 0")
+    changes: dict[str, Any] = {option: value for option, value in limits if value is not None}
+    if asks:
+        changes["asks"] = tuple(ask for ask in ASKS if ask in asks)
+    name = paths[0].stem if paths[0].suffix in SUFFIXES else paths[0].absolute().name
+    return visible(name), chosen([replace(case, **changes) for case in cases], only)
+
+
+def zoo_case(zoo: Path | None, key: str) -> Case:
+    """One case of a zoo, or the one that has only a name; BadInput if the zoo has none of that name."""
+    if zoo is None:
+        return Case(key, Path(key))
+    cases = read_zoo(zoo) if is_zoo_file(zoo) else find_cases([zoo])
+    case = next((one for one in cases if one.key == key), None)
+    if case is None:
+        raise BadInput(f"{zoo}: has no case {key}; it has {cases[0].key} and others")
+    return case

@@ -1,1 +1,0 @@
-"""Subcommands that debug, or serve those that do: a terminal, an editor."""

@@ -1,1 +1,0 @@
-"""Subcommands that look at a model without running it."""

@@ -1,1 +1,0 @@
-"""Subcommands that run a whole model: simulate, check, sanitize, profile."""

@@ -1,1 +1,0 @@
-"""Subcommands about this installation: simulators, chips, plugins."""

@@ -1,1 +1,0 @@
-"""Subcommands that write a model in another form: a changed copy, NumPy code."""

@@ -1,0 +1,98 @@
+"""A call of a function of this package in a process of its own: it can be ended, limited and measured from outside.
+
+Not by ``multiprocessing``: that looks for modules in the working directory, which may be that of somebody else's model.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Generic, TypeVar
+
+from tdb_dap.errors import TRACEBACKS, TdbError, sentence
+from tdb_dap.system.child_processes import command, end_with_children
+
+_R = TypeVar("_R")
+
+
+class Died(TdbError):
+    """A worker process has ended without a result."""
+
+
+class WorkerProcess(Generic[_R]):
+    """The call ``function(*arguments)``, which begins at once; both go through ``pickle``.
+
+    ``process`` leads a session of its own; ``folder``: its working directory. What the function prints is dropped. At
+    the end of a ``with`` it is ended, with all that it has started.
+    """
+
+    def __init__(self, function: Callable[..., _R], *arguments: Any, folder: Path | None = None) -> None:
+        self._result: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+        with tempfile.TemporaryFile() as call:
+            pickle.dump((function, arguments), call)
+            call.seek(0)
+            self.process = subprocess.Popen(
+                command(__name__),
+                stdin=call,
+                stdout=self._result,
+                stderr=self._errors,
+                cwd=folder,
+                start_new_session=True,
+            )
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it has ended within ``seconds``."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+        return self.process.returncode is not None
+
+    def __enter__(self) -> WorkerProcess[_R]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.returncode is None:
+            end_with_children(self.process)
+        self._result.close()
+        self._errors.close()
+
+    def result(self) -> _R:
+        """The result of the function, after its end; TdbError with the text of what it has raised, or Died."""
+        code = self.process.returncode
+        if code == 0:
+            self._result.seek(0)
+            is_done, result = pickle.load(self._result)  # noqa: S301  # of our own process
+            if not is_done:
+                raise TdbError(result)
+            value: _R = result
+            return value
+        self._errors.seek(0)
+        lines = [line for line in self._errors.read().decode("utf-8", "replace").splitlines() if line.strip()]
+        how = f"signal {-code}" if code < 0 else f"code {code}"
+        with suppress(ValueError):
+            how = signal.Signals(-code).name
+        raise Died(f"its process ended with {how}" + (f": {lines[-1]}" if lines else ""))
+
+
+def _main() -> None:
+    with os.fdopen(os.dup(1), "wb") as sink:
+        os.dup2(2, 1)
+        function, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301  # from our own process
+        try:
+            result = True, function(*arguments)
+        except Exception as error:
+            if not isinstance(error, (TdbError, MemoryError)) and os.environ.get(TRACEBACKS):
+                raise
+            result = False, sentence(error)
+        pickle.dump(result, sink)
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,43 @@
+"""``tdb-dap explain``: an op through all levels, or a command in words."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from tdb_dap.cli.options import model_arguments
+from tdb_dap.errors import BadInput
+
+_COMMAND = re.compile(r"[BDCMSH]\d+(@core\d+)?")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    model_arguments(parser)
+    parser.add_argument(
+        "what", metavar="LINE|LOC|B12", nargs="+", help="line of final.mlir, location or command to explain"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Explain each. 0: done."""
+    from tdb_dap.engine.control.breakpoint_specs import resolve
+    from tdb_dap.engine.program.op_lookup import records_named
+    from tdb_dap.tools.explain.command import explain_command
+    from tdb_dap.tools.explain.op import explain_op
+    from tdb_dap.tools.opening import open_program
+
+    program = open_program(arguments.context, arguments.net, arguments.stage)
+    for number, what in enumerate(arguments.what):
+        if number:
+            print()
+        if _COMMAND.fullmatch(what):
+            place = resolve(program, what)
+            if not place.spans:
+                raise BadInput(f"{arguments.context}: {place.message}")
+            for first, _ in place.spans:
+                print("\n".join(explain_command(program, first)))
+        else:
+            for line in sorted({record.line for record in records_named(program.source, what)}):
+                print("\n".join(explain_op(program, line)))
+    return 0

@@ -1,0 +1,189 @@
+"""``tdb-dap llm``: run a compiled language model on a prompt, and compare it with the float model."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdb_dap.cli.options import prompt_options, token_ids
+from tdb_dap.engine.rendering.printable import visible
+from tdb_dap.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tdb_dap.tools.llm.language_model import LanguageModel
+    from tdb_dap.tools.llm.opening import PromptOptions
+    from tdb_dap.tools.llm.running import Token
+    from tdb_dap.tools.llm.words import Words
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("model", metavar="DIR", type=Path, help="folder of the converter, or the bmodel in it")
+    prompt_options(parser, with_pipeline=False)
+    parser.add_argument(
+        "--given", metavar="N,N", type=token_ids, default=[], help="feed back these tokens, not the generated ones"
+    )
+    parser.add_argument(
+        "--reference",
+        metavar="DIR",
+        type=Path,
+        help="compare every block with the model before conversion, in float (folder of config.json, .safetensors)",
+    )
+    run = parser.add_mutually_exclusive_group()
+    run.add_argument(
+        "--record",
+        metavar="FILE.tdbrec",
+        type=Path,
+        help="record a run on the vendor's runtime and compare that; dynamic models need it",
+    )
+    run.add_argument("--recording", metavar="FILE.tdbrec", type=Path, help="compare this recording of another program")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print tokens as they come. 0: nothing is wrong; 1: something differs from the float model."""
+    from tdb_dap.tools.llm.float_model import FloatModel
+    from tdb_dap.tools.llm.language_model import read_model
+    from tdb_dap.tools.llm.opening import PromptOptions, open_model, open_recorded, record
+    from tdb_dap.tools.llm.running import Answering, prompt_of
+    from tdb_dap.tools.llm.words import find_tokenizer
+
+    model = read_model(arguments.model)
+    text_or_ids = arguments.prompt if arguments.ids is None else arguments.ids
+    chat = arguments.chat and arguments.ids is None
+    options = PromptOptions(arguments.model, text_or_ids, arguments.tokens, chat, arguments.sample, arguments.lora)
+    adapter = options.adapter
+    beside = FloatModel(arguments.reference, adapter) if arguments.reference is not None else None
+    folders = [model.context.bmodel.parent, *([arguments.reference] if beside is not None else [])]
+    words = _quiet(find_tokenizer, folders)
+    given = arguments.given
+    prompt = options.ids(model)
+    if arguments.recording is not None:
+        debugger = open_recorded(arguments.recording)
+        prompt = prompt or prompt_of(debugger)
+    elif not prompt:
+        raise BadInput("give a prompt: --prompt TEXT, or --ids N,N")
+    elif arguments.record is not None:
+        if adapter is not None:
+            raise BadInput("--lora: not with --record; how the vendor's runtime is given an adapter is not known")
+        record(model, prompt, arguments.tokens, given, arguments.record)
+        debugger = open_recorded(arguments.record)
+    else:
+        debugger = open_model(model, prompt, arguments.tokens, given, 0, options.sampling, adapter)
+    found: list[Token] = []
+    if not arguments.json:
+        _head(model, debugger.program.chip, len(prompt))
+    try:
+        for token in Answering(debugger, model, prompt, given, beside, gives_back=True).tokens():
+            found.append(token)
+            if not arguments.json:
+                print(_line(token, words), flush=True)
+    finally:
+        debugger.close()
+    if arguments.json:
+        print(json.dumps({"prompt": prompt, "tokens": [_entry(token, words) for token in found]}, indent=1))
+    elif beside is not None:
+        recording = arguments.recording or arguments.record
+        print("\n".join([*_verdict(found), *_next(options, recording, bool(given), prompt, found)]))
+    return int(any(part.is_wrong for token in found for part in token.parts))
+
+
+def _quiet(find: Any, folders: Sequence[Path]) -> Words | None:
+    """A tokenizer for the answer's text, which is shown only where it can be."""
+    try:
+        words: Words | None = find(folders)
+    except BadInput:
+        return None
+    return words
+
+
+def _head(model: LanguageModel, chip: str, prompt: int) -> None:
+    name = model.context.bmodel.name
+    print(
+        f"{name}: {chip}, {model.layers} blocks, prefill of {model.length} positions, cache of {model.room}; prompt of "
+        f"{prompt} token{'s' if prompt > 1 else ''}",
+        file=sys.stderr,
+    )
+
+
+def _line(token: Token, words: Words | None) -> str:
+    text = f" {visible(words.text([token.id]))!r}" if words is not None else ""
+    line = f"token {token.number}: {token.id}{text}  {token.seconds:.2f} s"
+    if token.expected is None:
+        return line
+    wrong = next((part for part in token.parts if part.is_wrong), None)
+    mark = "ok" if wrong is None else "WRONG"
+    other = "" if token.expected == token.id else f", the float model answers {token.expected}"
+    return f"{line}  {mark}{other}"
+
+
+def _verdict(found: Sequence[Token]) -> list[str]:
+    wrong = [(token, part) for token in found for part in token.parts if part.is_wrong]
+    others = [token for token in found if token.expected != token.id]
+    if not wrong:
+        if not others:
+            return ["every block is as the float model computes it, and so is every token"]
+        first = others[0]
+        return [
+            f"token {first.number} is {first.id}, in float {first.expected}; every tensor is as near to the "
+            "float model as its number format allows: this is quantisation, not a fault"
+        ]
+    token, part = wrong[0]
+    where = f"first wrong: token {token.number}, {part.launch.net} (launch {part.launch.number})"
+    lines = [f"{where}: it is given {text}" for text in part.given]
+    one = part.first_wrong
+    if one is not None:
+        lines.append(f"{where}: {one.opcode} {one.name}, command {one.command}: {one.summary}")
+    more = len(wrong) - 1
+    return [*lines, *([f"{more} more launch{'es are' if more > 1 else ' is'} wrong"] if more else [])]
+
+
+def _next(
+    options: PromptOptions, recording: Path | None, has_given: bool, prompt: Sequence[int], found: Sequence[Token]
+) -> list[str]:
+    """The command that shows the first wrong launch."""
+    part = next((part for token in found for part in token.parts if part.is_wrong), None)
+    if part is None:
+        return []
+    one = part.first_wrong
+    where = one.command if one is not None else f"launch {part.launch.number}"
+    if recording is not None:
+        return [f"look: tdb-dap debug {recording} -c 'goto {where}'"]
+    ids = ",".join(map(str, prompt))
+    given = " (without --given)" if has_given else ""
+    lora = f" --lora {options.lora}" if options.lora is not None else ""
+    return [f"look: tdb-dap debug {options.context} --ids {ids} --tokens {len(found)}{lora} -c 'goto {where}'{given}"]
+
+
+def _entry(token: Token, words: Words | None) -> dict[str, Any]:
+    return {
+        "number": token.number,
+        "id": token.id,
+        **({"text": words.text([token.id])} if words is not None else {}),
+        "seconds": round(token.seconds, 3),
+        **({"expected": token.expected} if token.expected is not None else {}),
+        "launches": [
+            {
+                "launch": part.launch.number,
+                "net": part.launch.net,
+                "given": list(part.given),
+                "tensors": [
+                    {
+                        "name": one.name,
+                        "op": one.opcode,
+                        "command": one.command,
+                        "cosine": round(one.cosine, 6),
+                        "ratio": round(one.ratio, 4),
+                        "wrong": one.is_wrong,
+                    }
+                    for one in part.compared
+                ],
+            }
+            for part in token.parts
+        ],
+    }

@@ -1,0 +1,1 @@
+"""List what installed packages add."""

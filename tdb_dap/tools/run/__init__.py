@@ -1,0 +1,1 @@
+"""Simulate a model to its end."""

@@ -1,0 +1,113 @@
+"""A run of a model to its end, from its options to its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tdb_dap.engine.control.listener import Listener
+from tdb_dap.engine.control.observers import NEVER, Observer
+from tdb_dap.engine.control.plugin_observers import add_observers
+from tdb_dap.engine.control.stops import BACKEND_FAILED
+from tdb_dap.engine.expressions.values import Value
+from tdb_dap.errors import TdbError
+from tdb_dap.system.progress import SILENT, Progress
+from tdb_dap.tools.hashes.recording import Hashes
+from tdb_dap.tools.model_options import ModelOptions
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.inspector import Inspector
+    from tdb_dap.engine.hardware.dtypes import Array
+    from tdb_dap.tools.hashes.log import Log
+
+NOT_EXACT = "not exact (--fast)"
+"""Stands wherever results of a fast run are shown, and in the file that they are written to."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """``raw``: outputs as stored, not dequantised; ``fast``: float sums by BLAS, not exact; ``hashes``: also hash."""
+
+    model: ModelOptions
+    raw: bool = False
+    fast: bool = False
+    hashes: bool = False
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """``outputs``: name -> values; ``summaries``: name -> text; ``divergences``: commands on which backends differ."""
+
+    outputs: dict[str, Array]
+    summaries: dict[str, str]
+    log: Log | None
+    divergences: int
+    commands: int
+    compares: bool
+
+
+def run(
+    options: RunOptions, progress: Progress = SILENT, diverges: Callable[[str], None] = lambda text: None
+) -> RunResult:
+    """Execute every command; TdbError if the run stops early. ``diverges`` receives where two backends differ."""
+    model = options.model
+    hashes = Hashes(exact=not options.fast) if options.hashes else None
+    debugger = model.open(fast=options.fast)
+    program = debugger.program
+    if model.inputs is None and program.context.inputs is None and not program.brings_inputs:
+        progress.note("no --inputs given: all inputs are zero")
+    progress.start(len(program.commands))
+    debugger.listener = _Follower(debugger, progress)
+    divergences = _Divergences(diverges)
+    debugger.observers += [divergences, *([hashes] if hashes is not None else [])]
+    add_observers(debugger)
+    stop = debugger.run()
+    debugger.close()
+    progress.clear()
+    if stop.finding is not None:
+        if stop.finding.filter == BACKEND_FAILED:
+            raise TdbError(f"{stop.finding.details[0]}; --backend numpy does without it")
+        raise TdbError(stop.text)
+    outputs = debugger.outputs(raw=options.raw)
+    return RunResult(
+        outputs,
+        {name: Value(name, array.view).text() for name, array in outputs.items()},
+        hashes.log if hashes is not None else None,
+        divergences.count,
+        debugger.ordinal,
+        debugger.machine.backend.compares,
+    )
+
+
+class _Divergences(Observer):
+    """Shows and counts where the backends do not agree."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        self._show = show
+        self.count = 0
+
+    def next_look(self, inspector: Inspector) -> int:
+        return inspector.ordinal if inspector.machine.compares else NEVER
+
+    def after_command(self, inspector: Inspector, command: Command) -> None:
+        text = inspector.machine.divergence
+        if text is not None:
+            self.count += 1
+            self._show(f"command {command.ordinal} ({command.token} {command.name}): {text}")
+
+
+class _Follower(Listener):
+    """Passes on how far a debugger is, and its notes."""
+
+    def __init__(self, debugger: Debugger, progress: Progress) -> None:
+        self._debugger = debugger
+        self._progress = progress
+
+    def note(self, text: str) -> None:
+        self._progress.note(text)
+
+    def between_commands(self) -> None:
+        self._progress.update(self._debugger.ordinal)

@@ -1,0 +1,77 @@
+"""Functions that are called in processes of their own: their results, errors and ends."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.system.worker_process import Died, WorkerProcess
+from tests.test_child_processes import runs
+
+_PATIENCE = 60.0
+
+
+def test_the_result_comes_back_and_what_is_printed_does_not_spoil_it(tmp_path: Path) -> None:
+    with WorkerProcess(os.getcwd, folder=tmp_path) as worker:
+        assert worker.wait(_PATIENCE)
+        assert Path(worker.result()) == tmp_path.resolve()
+    with WorkerProcess(print, "something") as printing:
+        assert printing.wait(_PATIENCE)
+        assert printing.result() is None
+
+
+def test_modules_of_the_working_directory_are_not_imported(tmp_path: Path) -> None:
+    for name in ("json", "pickle", "traceback", "tempfile"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(9)")
+    with WorkerProcess(math.sqrt, 9.0, folder=tmp_path) as worker:
+        assert worker.wait(_PATIENCE)
+        assert worker.result() == 3
+
+
+def test_an_error_is_its_sentence() -> None:
+    from tdb_dap.tools.opening import open_program
+
+    with WorkerProcess(open_program, "nowhere") as worker:
+        assert worker.wait(_PATIENCE)
+        with pytest.raises(TdbError, match="nowhere: no such file"):
+            worker.result()
+    with WorkerProcess(math.sqrt, -1.0) as worker:
+        assert worker.wait(_PATIENCE)
+        with pytest.raises(TdbError, match=r"internal error, please report it: ValueError: .*worker_process.py"):
+            worker.result()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_a_process_that_dies_is_named_by_its_signal_or_code() -> None:
+    for function, words in ((os.abort, "signal|SIGABRT"), (os._exit, "code 3")):
+        with WorkerProcess(function, *((3,) if function is os._exit else ())) as worker:
+            assert worker.wait(_PATIENCE)
+            with pytest.raises(Died, match=f"its process ended with ({words})"):
+                worker.result()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sessions of processes")
+def test_it_is_ended_with_what_it_has_started(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    with WorkerProcess(os.system, f"echo $$ > {file}; exec sleep 600") as worker:
+        while not (file.exists() and file.read_text().strip()):
+            assert not worker.wait(0.05)
+    started = int(file.read_text())
+    for _ in range(1000):
+        if not runs(started):
+            return
+        time.sleep(0.05)
+    pytest.fail("what it started still runs")
+
+
+def test_what_cannot_be_sent_is_an_error_here() -> None:
+    with pytest.raises((AttributeError, TypeError), match="pickle"):
+        WorkerProcess(lambda: sys)
+    assert issubclass(Died, TdbError)
+    assert not issubclass(Died, BadInput)
