@@ -20,6 +20,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("targets.declaration", "targets.timing"),
     ("targets.families",),
     ("targets.kernel",),
+    ("targets.arithmetic",),
     ("targets.semantics",),
     ("targets.plans",),
     ("targets.chips",),
