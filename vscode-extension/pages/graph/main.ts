@@ -10,8 +10,9 @@ import { Search } from "../shared/search";
 import { follow, openLine, progressText, saveText } from "../shared/session";
 import { count } from "../shared/text";
 import { byVerdict, combined, legend, type Colouring, type Paint } from "./model";
-import { KEY_ZOOM, Picture } from "./picture";
+import { Picture } from "./picture";
 import { Properties } from "./properties";
+import { KEY_ZOOM } from "./walking";
 
 /** Pixels of a side of a square in the legend. */
 const SWATCH = 12;
