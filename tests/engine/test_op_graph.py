@@ -14,6 +14,7 @@ from tdb_dap.engine.source.op_graph import OpGraph
 from tdb_dap.engine.source.value_flow import RETURNS, Definition, ValueFlow
 from tdb_dap.tools.graph.layout import NODE_HEIGHT, NODE_WIDTH, layout
 from tdb_dap.tools.opening import open_program
+from tests.pages import data_of
 from tests.samples import case, cases
 
 TOY = case("toy_bm1684x_f32")
@@ -63,10 +64,10 @@ def test_quantised_types_show_what_is_stored() -> None:
 def test_the_picture_has_every_op_and_says_why_it_has_its_colour(color: str, tmp_path: Path) -> None:
     page = tmp_path / "graph.html"
     assert main(["graph", str(TOY.path), "-o", str(page), "--color", color]) == 0
-    text = page.read_text()
-    for node in graph_of(TOY.name).nodes:
-        assert f'id="{node.id}"' in text
-    assert ("cycles" in text) == (color == "time")
+    data = data_of(page.read_text("utf-8"))
+    assert [node["id"] for node in data["nodes"]] == [node.id for node in graph_of(TOY.name).nodes]
+    assert data["colouring"] == color
+    assert any("cycles" in node["note"] for node in data["nodes"]) == (color == "time")
 
 
 def test_the_colours_of_a_check(tmp_path: Path) -> None:

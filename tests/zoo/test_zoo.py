@@ -16,7 +16,8 @@ import pytest
 
 from tdb_dap.tools.zoo.store import MIGRATIONS, Store
 from tests.command_line import new_process, tdb_dap
-from tests.zoo.zoos import break_model, data_of, model, rows, spoil_reference, zoo
+from tests.pages import data_of
+from tests.zoo.zoos import break_model, model, rows, spoil_reference, zoo
 
 
 def run(folder: Path, store: Path, *more: object) -> subprocess.CompletedProcess[str]:
@@ -47,12 +48,11 @@ def test_two_nights_of_a_zoo(tmp_path: Path) -> None:
 
     said = tdb_dap("zoo", "report", "--store", store, "--run", 2, "-o", *(tmp_path / f"it.{s}" for s in _FORMS))
     assert said.returncode == 1
-    data = data_of(tmp_path / "it.html")
+    data = data_of((tmp_path / "it.html").read_text("utf-8"))
     assert data["gone"] == ["older"]
     assert data["failures"] == 4
-    details = data["details"]
-    assert isinstance(details, list)
-    assert any(op[2] == name and op[3] == "fail" for detail in details for op in detail["ops"])
+    ops = [op for detail in data["details"] for op in detail["ops"]]
+    assert any(op["name"] == name and op["verdict"] == "fail" for op in ops)
     assert "| toy | fail |" in (tmp_path / "it.md").read_text()
     suite = ElementTree.parse(tmp_path / "it.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures")) == ("3", "2")
@@ -165,11 +165,9 @@ def test_a_case_that_is_not_the_same_twice_is_listed(tmp_path: Path) -> None:
     assert run(folder, store, "--do", "run").returncode == 0
     assert run(folder, store, "--do", "run", "--seconds", "0.001").returncode == 1
     tdb_dap("zoo", "report", "--store", store, "-o", tmp_path / "it.html", tmp_path / "it.md")
-    data = data_of(tmp_path / "it.html")
+    data = data_of((tmp_path / "it.html").read_text("utf-8"))
     assert data["flaky"] == [["toy", "pass timeout"]]
-    trend = data["trend"]
-    assert isinstance(trend, list)
-    assert [counts for *_, counts in trend] == [[1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0]]
+    assert [run["counts"] for run in data["trend"]] == [[1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0]]
     assert "Not the same twice: toy" in (tmp_path / "it.md").read_text()
 
 

@@ -7,6 +7,9 @@ const PASSES = 6;
 /** Bends of edges for each node: the longest edges of a graph with more go straight. */
 const BENDS = 4;
 
+/** How strongly parts of a graph keep their place. */
+const WEIGHTS = { op: 1, source: 0.05, bend: 0.2 } as const;
+
 export interface Layers {
   readonly width: number;
   readonly height: number;
@@ -41,8 +44,8 @@ export function layers({ nodes, edges }: Pick<Graph, "nodes" | "edges">): Layers
   for (const row of rows) row.forEach((one, index) => (one.x = index * (NODE.width + SPACING.nodesep)));
   for (const row of rows) centre(row);
   for (let pass = 0; pass < PASSES; pass++) {
-    for (const row of rows) arrange(row, ({ before }) => before);
     for (const row of [...rows].reverse()) arrange(row, ({ after }) => after);
+    for (const row of rows) arrange(row, ({ before }) => before);
   }
   const edge = (sign: number) => Math.max(...rows.map((row) => reach(row, sign)));
   const left = edge(-1) + SPACING.marginx;
@@ -131,21 +134,40 @@ function ranks(ids: readonly string[], edges: readonly GraphEdge[]): Map<string,
   return rank;
 }
 
-/** Move a row as near to the middles of its neighbours as widths allow, in the order of those middles. */
+/**
+ * Put a row in the order of the middles of its neighbours, but for those that read nothing where there are others, and
+ * each as near to that middle as widths allow: the sum of squared distances, by weight, is the least (pool adjacent
+ * violators).
+ */
 function arrange(row: Spot[], neighbours: (spot: Spot) => readonly Spot[]): void {
   for (const spot of row) {
-    const found = neighbours(spot);
+    const all = neighbours(spot);
+    const computed = all.filter(({ before }) => before.length > 0);
+    const found = computed.length > 0 ? computed : all;
     if (found.length > 0) spot.x = found.reduce((sum, { x }) => sum + x, 0) / found.length;
   }
   row.sort((one, other) => one.x - other.x);
-  let shift = 0;
+  const pools: { x: number; weight: number; spots: { readonly spot: Spot; readonly offset: number }[] }[] = [];
+  let offset = 0;
   row.forEach((spot, i) => {
     const last = row[i - 1];
-    const least = last === undefined ? -Infinity : last.x + (last.width + spot.width) / 2 + SPACING.nodesep;
-    shift += Math.max(least - spot.x, 0);
-    spot.x = Math.max(spot.x, least);
+    if (last !== undefined) offset += (last.width + spot.width) / 2 + SPACING.nodesep;
+    let pool = { x: spot.x - offset, weight: weightOf(spot), spots: [{ spot, offset }] };
+    for (let before = pools.at(-1); before !== undefined && before.x > pool.x; before = pools.at(-1)) {
+      pools.pop();
+      const weight = before.weight + pool.weight;
+      const x = (before.weight * before.x + pool.weight * pool.x) / weight;
+      pool = { x, weight, spots: [...before.spots, ...pool.spots] };
+    }
+    pools.push(pool);
   });
-  for (const spot of row) spot.x -= shift / row.length;
+  for (const { x, spots } of pools) for (const one of spots) one.spot.x = x + one.offset;
+}
+
+/** What reads nothing moves for what computes, and bends make way for both. */
+function weightOf({ width, before }: Spot): number {
+  if (width === 0) return WEIGHTS.bend;
+  return before.length === 0 ? WEIGHTS.source : WEIGHTS.op;
 }
 
 function centre(row: readonly Spot[]): void {
