@@ -2,8 +2,17 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { legend, paintedByVerdict } from "../pages/graph/model";
 import { comparedTensors, comparedTexts, isShown, powerOf, tensorsOf } from "../pages/report/model";
-import { changesOf, isModelShown, modelsOf, secondsText, totals, worstOf } from "../pages/report/zooModel";
-import type { ComparedTensors, GraphNode, ZooCase } from "../src/protocol/generated";
+import {
+  changesOf,
+  isModelShown,
+  modelsOf,
+  secondsText,
+  totals,
+  worstOf,
+  zooOf,
+  type ZooCase,
+} from "../pages/report/zooModel";
+import type { ComparedTensors, GraphNode } from "../src/protocol/generated";
 
 const data: ComparedTensors = {
   texts: ["tpu.Conv2D", "x", "result", "fail", "</script>", "operand", "unknown", "weight", "pass", ""],
@@ -105,7 +114,7 @@ describe("the models of a zoo", () => {
     seconds: 1,
     was: null,
     counts: false,
-    detail: null,
+    detail: undefined,
     ...more,
   });
   const page = {
@@ -136,6 +145,54 @@ describe("the models of a zoo", () => {
     assert.deepEqual(shown("changed"), ["c", "a"]);
     assert.deepEqual(shown("new and wrong"), ["c"]);
     assert.deepEqual(shown("all models", "again"), ["a"]);
+  });
+
+  it("are put together from lists, with what is known of some of them", () => {
+    const detail = { text: "broken", command: "", was: "", findings: [], more: 0, ops: [], pictures: [] };
+    const { cases } = zooOf({
+      kind: "zoo",
+      name: "nightly",
+      run: 2,
+      started: "",
+      tool: "",
+      complete: true,
+      expected: 2,
+      before: null,
+      statuses: page.statuses,
+      failures: 1,
+      cases: {
+        texts: ["a", "x", "BM1684X F32", "", "b", "</script>", "broken"],
+        key: [0, 4],
+        model: [1, 5],
+        column: [2, 2],
+        status: [0, 2],
+        change: [3, 6],
+        seconds: [1, 2],
+        was: [null, 1],
+        counting: [1],
+        detailed: [1],
+      },
+      details: [detail],
+      columns: 60,
+      gone: [],
+      tolerated: [],
+      expired: [],
+      flaky: [],
+      trend: [],
+      slowest: [1, 0],
+    });
+    assert.deepEqual(cases, [
+      { ...at("x", "BM1684X F32", "pass"), key: "a" },
+      {
+        ...at("</script>", "BM1684X F32", "error"),
+        key: "b",
+        change: "broken",
+        seconds: 2,
+        was: 1,
+        counts: true,
+        detail,
+      },
+    ]);
   });
 
   it("are summed up", () => {

@@ -163,22 +163,24 @@ class CheckPage(TypedDict):
 
 
 @_exact
-class ZooCase(TypedDict):
-    """A case of a run."""
+class ZooCases(TypedDict):
+    """A list for each field, with an item for each case; a number in place of a text is its place in `texts`."""
 
-    key: str
-    model: str
-    column: str
+    texts: list[str]
+    key: list[int]
+    model: list[int]
+    column: list[int]
     """Chip and precision."""
-    status: str
-    change: str
-    seconds: float
-    was: float | None
+    status: list[int]
+    """Place in `statuses` of the page."""
+    change: list[int]
+    seconds: list[float]
+    was: list[float | None]
     """Seconds in the run before."""
-    counts: bool
-    """Whether the run fails because of it."""
-    detail: int | None
-    """Place in `details`."""
+    counting: list[int]
+    """Places of the cases that make the run fail."""
+    detailed: list[int]
+    """Place of the case of each of the page's `details`."""
 
 
 @_exact
@@ -261,7 +263,7 @@ class ZooPage(TypedDict):
     statuses: list[str]
     """The best first."""
     failures: int
-    cases: list[ZooCase]
+    cases: ZooCases
     details: list[ZooDetail]
     columns: int
     """Most columns of the matrix."""

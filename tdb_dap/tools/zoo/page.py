@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from tdb_dap.tools.zoo.changes import Overview, Seen, ops_of
 from tdb_dap.tools.zoo.result import STATUSES
 
 if TYPE_CHECKING:
-    from tdb_dap.tools.pages.data import ZooCase, ZooDetail, ZooPage, ZooPicture, ZooRun
+    from tdb_dap.tools.pages.data import ZooCases, ZooDetail, ZooPage, ZooPicture, ZooRun
     from tdb_dap.tools.zoo.store import Run, Store
 
 _DETAILED = 2000
@@ -38,9 +38,8 @@ def moment(seconds: float) -> str:
 
 
 def _data(store: Store, found: Overview) -> ZooPage:
-    interesting = [one for one in found.seen if one.wrong or one.change][:_DETAILED]
-    detailed = {id(one): number for number, one in enumerate(interesting)}
-    cases = [_case(one, detailed.get(id(one))) for one in found.seen]
+    seen = found.seen
+    detailed = [i for i, one in enumerate(seen) if one.wrong or one.change][:_DETAILED]
     return {
         "kind": "zoo",
         "name": visible(found.run.name),
@@ -52,8 +51,8 @@ def _data(store: Store, found: Overview) -> ZooPage:
         "before": _run(found.before, {}) if found.before else None,
         "statuses": list(STATUSES),
         "failures": len(found.failures),
-        "cases": cases,
-        "details": [_detail(store, one) for one in interesting],
+        "cases": _cases(seen, detailed),
+        "details": [_detail(store, seen[i]) for i in detailed],
         "columns": _COLUMNS,
         "gone": [visible(key) for key in found.gone[:100]],
         "tolerated": [
@@ -72,7 +71,7 @@ def _data(store: Store, found: Overview) -> ZooPage:
         ],
         "flaky": [(visible(key), statuses) for key, statuses in list(found.flaky.items())[:200]],
         "trend": [_run(run, counts) for run, counts in found.history[-100:]],
-        "slowest": sorted(range(len(cases)), key=lambda number: -cases[number]["seconds"])[:_SLOWEST],
+        "slowest": sorted(range(len(seen)), key=lambda i: -seen[i].case.seconds)[:_SLOWEST],
     }
 
 
@@ -80,18 +79,24 @@ def _run(run: Run, counts: dict[str, int]) -> ZooRun:
     return {"run": run.id, "started": moment(run.started), "counts": [counts.get(status, 0) for status in STATUSES]}
 
 
-def _case(one: Seen, detail: int | None) -> ZooCase:
-    case = one.case
+def _cases(seen: Sequence[Seen], detailed: list[int]) -> ZooCases:
+    texts: dict[str, int] = {}
+
+    def text(value: str) -> int:
+        return texts.setdefault(visible(value), len(texts))
+
+    cases = [one.case for one in seen]
     return {
-        "key": visible(case.key),
-        "model": visible(case.model),
-        "column": visible(f"{case.chip} {case.precision}"),
-        "status": case.status,
-        "change": one.change,
-        "seconds": round(case.seconds, 2),
-        "was": round(one.was.seconds, 2) if one.was is not None else None,
-        "counts": any(wrong.counts for wrong in one.wrong),
-        "detail": detail,
+        "key": [text(case.key) for case in cases],
+        "model": [text(case.model) for case in cases],
+        "column": [text(f"{case.chip} {case.precision}") for case in cases],
+        "status": [STATUSES.index(case.status) for case in cases],
+        "change": [text(one.change) for one in seen],
+        "seconds": [round(case.seconds, 2) for case in cases],
+        "was": [round(one.was.seconds, 2) if one.was is not None else None for one in seen],
+        "counting": [i for i, one in enumerate(seen) if any(wrong.counts for wrong in one.wrong)],
+        "detailed": detailed,
+        "texts": list(texts),
     }
 
 

@@ -4,13 +4,14 @@ import { html } from "../shared/dom";
 import { count } from "../shared/text";
 import { CaseDialog } from "./zooDialog";
 import { matrix } from "./zooMatrix";
-import { changesOf, secondsText, statusClass, totals } from "./zooModel";
+import { changesOf, secondsText, statusClass, totals, zooOf, type Zoo } from "./zooModel";
 import { caseButton, simpleTable, statusText } from "./zooParts";
 
 /** Changes that are listed. */
 const CHANGES = 40;
 
-export function showZoo(page: ZooPage, main: HTMLElement): void {
+export function showZoo(data: ZooPage, main: HTMLElement): void {
+  const page = zooOf(data);
   const dialog = new CaseDialog(page);
   main.append(
     ...head(page),
@@ -33,7 +34,7 @@ export function showZoo(page: ZooPage, main: HTMLElement): void {
   );
 }
 
-function head(page: ZooPage): Node[] {
+function head(page: Zoo): Node[] {
   const { name, run, started, tool, before, failures, cases, expected, complete, gone } = page;
   const outcome =
     failures > 0
@@ -54,7 +55,7 @@ function head(page: ZooPage): Node[] {
   ];
 }
 
-function changes(page: ZooPage, dialog: CaseDialog): Node[] {
+function changes(page: Zoo, dialog: CaseDialog): Node[] {
   if (page.before === null) return [];
   const found = changesOf(page.cases);
   const title = html("h2", {}, "What changed");
@@ -72,7 +73,7 @@ function changes(page: ZooPage, dialog: CaseDialog): Node[] {
   ];
 }
 
-function runs(page: ZooPage): Node[] {
+function runs(page: Zoo): Node[] {
   const { trend } = page;
   const last = trend.at(-2);
   if (last === undefined) return [];
@@ -83,7 +84,7 @@ function runs(page: ZooPage): Node[] {
   ];
 }
 
-function bar(page: ZooPage, { run, started, counts }: ZooRun): HTMLElement {
+function bar(page: Zoo, { run, started, counts }: ZooRun): HTMLElement {
   const all = counts.reduce((sum, n) => sum + n, 0) || 1;
   const title = `run ${String(run)}, ${started}: ${totals(page, counts)}`;
   const parts = page.statuses.map((status, i) => {
@@ -100,7 +101,7 @@ function excuses(title: string, found: readonly ZooExcuse[]): Node[] {
   return [html("h2", {}, title), simpleTable(["Case", "What", "Owner", "Until"], rows)];
 }
 
-function flaky({ flaky: found }: ZooPage): Node[] {
+function flaky({ flaky: found }: Zoo): Node[] {
   if (found.length === 0) return [];
   return [
     html("h2", {}, "Not the same twice"),

@@ -1,20 +1,19 @@
 /** What is known of a case, over the page. */
-import type { ZooCase, ZooDetail, ZooPage } from "../../src/protocol/generated";
+import type { ZooDetail } from "../../src/protocol/generated";
 import { button, html } from "../shared/dom";
 import { count } from "../shared/text";
 import { short } from "../tensor/colours";
 import { heatMap } from "./errors";
-import { secondsText } from "./zooModel";
+import { secondsText, type Zoo, type ZooCase } from "./zooModel";
 import { caseButton, simpleTable, statusText } from "./zooParts";
 
 export class CaseDialog {
   readonly element = html("dialog");
 
-  constructor(private readonly page: ZooPage) {}
+  constructor(private readonly page: Zoo) {}
 
   open(found: ZooCase): void {
     const { key, model, column, status, detail } = found;
-    const known = detail === null ? undefined : this.page.details[detail];
     const isFine = status === this.page.statuses[0];
     const nothing = isFine
       ? "Nothing is wrong and nothing has changed."
@@ -22,7 +21,7 @@ export class CaseDialog {
     this.show(
       html("h1", {}, key),
       html("p", {}, `${model}, ${column}: ${status} in ${secondsText(found)}`),
-      ...(known === undefined ? [html("p", { class: "status" }, nothing)] : this.details(known, status)),
+      ...(detail === undefined ? [html("p", { class: "status" }, nothing)] : this.details(detail, status)),
     );
   }
 

@@ -1,14 +1,23 @@
 /** The matrix of models by chip and precision. */
-import type { ZooCase, ZooPage } from "../../src/protocol/generated";
 import { button, html } from "../shared/dom";
 import { count } from "../shared/text";
 import type { CaseDialog } from "./zooDialog";
-import { isModelShown, KINDS, modelsOf, statusClass, worstOf, type Kind, type Model } from "./zooModel";
+import {
+  isModelShown,
+  KINDS,
+  modelsOf,
+  statusClass,
+  worstOf,
+  type Kind,
+  type Model,
+  type Zoo,
+  type ZooCase,
+} from "./zooModel";
 
 /** Models that are shown at once. */
 const MODELS = 50;
 
-export function matrix(page: ZooPage, dialog: CaseDialog): Node[] {
+export function matrix(page: Zoo, dialog: CaseDialog): Node[] {
   const all = [...new Set(page.cases.map(({ column }) => column))].sort();
   const columns = all.slice(0, page.columns);
   const models = modelsOf(page);
@@ -56,7 +65,7 @@ export function matrix(page: ZooPage, dialog: CaseDialog): Node[] {
   return [html("p", { class: "bar" }, field, choice, summary), holder];
 }
 
-function row(page: ZooPage, { name, cells }: Model, columns: readonly string[], dialog: CaseDialog): HTMLElement {
+function row(page: Zoo, { name, cells }: Model, columns: readonly string[], dialog: CaseDialog): HTMLElement {
   return html(
     "tr",
     {},
@@ -65,7 +74,7 @@ function row(page: ZooPage, { name, cells }: Model, columns: readonly string[], 
   );
 }
 
-function cell(page: ZooPage, cases: readonly ZooCase[], dialog: CaseDialog): HTMLElement {
+function cell(page: Zoo, cases: readonly ZooCase[], dialog: CaseDialog): HTMLElement {
   const worst = worstOf(page, cases);
   if (worst === undefined) return html("td");
   const { status, change, key } = worst;

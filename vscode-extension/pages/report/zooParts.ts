@@ -1,7 +1,6 @@
 /** Parts of the page of a zoo and of its dialog. */
-import type { ZooCase, ZooPage } from "../../src/protocol/generated";
 import { button, html } from "../shared/dom";
-import { statusClass } from "./zooModel";
+import { statusClass, type Zoo, type ZooCase } from "./zooModel";
 
 /** A table without controls; the first cell of a row is a name. */
 export function simpleTable(titles: readonly string[], rows: readonly (readonly (Node | string)[])[]): HTMLElement {
@@ -12,7 +11,7 @@ export function simpleTable(titles: readonly string[], rows: readonly (readonly 
   return html("div", { class: "scroll" }, html("table", {}, html("thead", {}, head), body));
 }
 
-export function statusText(page: ZooPage, status: string): HTMLElement {
+export function statusText(page: Zoo, status: string): HTMLElement {
   return html("span", { class: `state ${statusClass(page, status)}` }, status);
 }
 

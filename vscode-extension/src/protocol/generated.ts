@@ -1143,21 +1143,23 @@ export interface WrittenNumber {
   readonly number: string;
 }
 
-/** A case of a run. */
-export interface ZooCase {
-  readonly key: string;
-  readonly model: string;
+/** A list for each field, with an item for each case; a number in place of a text is its place in `texts`. */
+export interface ZooCases {
+  readonly texts: readonly string[];
+  readonly key: readonly number[];
+  readonly model: readonly number[];
   /** Chip and precision. */
-  readonly column: string;
-  readonly status: string;
-  readonly change: string;
-  readonly seconds: number;
+  readonly column: readonly number[];
+  /** Place in `statuses` of the page. */
+  readonly status: readonly number[];
+  readonly change: readonly number[];
+  readonly seconds: readonly number[];
   /** Seconds in the run before. */
-  readonly was: number | null;
-  /** Whether the run fails because of it. */
-  readonly counts: boolean;
-  /** Place in `details`. */
-  readonly detail: number | null;
+  readonly was: readonly (number | null)[];
+  /** Places of the cases that make the run fail. */
+  readonly counting: readonly number[];
+  /** Place of the case of each of the page's `details`. */
+  readonly detailed: readonly number[];
 }
 
 /** What is known of a case. `was`: its status in the run before; `more`: findings that are left out. */
@@ -1213,7 +1215,7 @@ export interface ZooPage {
   /** The best first. */
   readonly statuses: readonly string[];
   readonly failures: number;
-  readonly cases: readonly ZooCase[];
+  readonly cases: ZooCases;
   readonly details: readonly ZooDetail[];
   /** Most columns of the matrix. */
   readonly columns: number;
