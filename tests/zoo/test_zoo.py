@@ -16,7 +16,7 @@ import pytest
 
 from tdb_dap.tools.zoo.store import MIGRATIONS, Store
 from tests.command_line import new_process, tdb_dap
-from tests.pages import data_of
+from tests.pages import data_of, needs_browser, seen
 from tests.zoo.zoos import break_model, model, rows, spoil_reference, zoo
 
 
@@ -303,6 +303,36 @@ def test_names_of_a_model_are_only_ever_text(tmp_path: Path) -> None:
     assert "\x1b" not in page
     assert "<img" not in (tmp_path / "it.md").read_text()
     ElementTree.parse(tmp_path / "it.xml")
+
+
+@pytest.mark.browser
+@needs_browser
+def test_the_page_shows_models_and_what_is_wrong_with_a_case(tmp_path: Path) -> None:
+    folder, store = zoo(tmp_path / "models", "toy", "argmax"), tmp_path / "zoo.sqlite"
+    assert run(folder, store).returncode == 0
+    name = spoil_reference(folder / "toy")
+    assert run(folder, store).returncode == 1
+    tdb_dap("zoo", "report", "--store", store, "-o", tmp_path / "it.html")
+    outcome, models, cell, failed, detail, pictures, is_open = seen(
+        (tmp_path / "it.html").read_text("utf-8"),
+        """
+        const texts = (selector) => [...page.querySelectorAll(selector)].map((one) => one.textContent);
+        said.push(texts(".outcome")[0], texts(".matrix tbody th"), texts(".matrix .s1")[0]);
+        const choice = page.querySelector("select");
+        choice.value = "not passed";
+        choice.dispatchEvent(new Event("change"));
+        said.push(texts(".matrix tbody th"));
+        page.querySelector(".matrix .s1 button").click();
+        said.push(texts("dialog td.name"), page.querySelectorAll("dialog canvas").length);
+        page.querySelector("dialog button").click();
+        said.push(page.querySelector("dialog").open);
+        """,
+        tmp_path,
+    )
+    assert outcome.endswith("new things are wrong: 2 cases, 1 pass, 1 fail.")
+    assert (models, cell, failed) == (["toy", "argmax"], "fail *", ["toy"])
+    assert name in detail
+    assert (pictures > 0, is_open) == (True, False)
 
 
 def test_tables_for_other_programs(tmp_path: Path) -> None:

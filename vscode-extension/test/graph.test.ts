@@ -102,6 +102,26 @@ describe("the graph", () => {
         assert.ok(Math.abs(x - at.x) > NODE.width / 2 || Math.abs(y - at.y) > NODE.height / 2, id);
   });
 
+  it("may be empty", () => {
+    const { width, height, nodes } = place({ nodes: [], edges: [] });
+    assert.ok(width > 0 && height > 0 && nodes.size === 0);
+  });
+
+  it("keeps a chain straight: what reads nothing stands beside it", () => {
+    const nodes = [1, 2, 3, 4, 5, 6].map((line) => node(line));
+    const edges = [
+      [1, 4],
+      [2, 4],
+      [3, 4],
+      [4, 6],
+      [5, 6],
+    ].map(([tail, head]) => ({ tail: `L${String(tail)}`, head: `L${String(head)}`, value: "%" }));
+    const placed = place({ nodes, edges });
+    const at = (line: number) => placed.nodes.get(`L${String(line)}`)?.x ?? NaN;
+    assert.equal(at(4), at(6));
+    assert.ok(Math.abs(at(5) - at(4)) > NODE.width);
+  });
+
   it("is walked along its edges and from node to node", () => {
     const shown = { ...graph, closed: new Map() };
     const from = (line: number, step: Parameters<typeof neighbour>[2]) => neighbour(shown, node(line), step)?.line;

@@ -47,7 +47,7 @@ export function layers({ nodes, edges }: Pick<Graph, "nodes" | "edges">): Layers
     for (const row of [...rows].reverse()) arrange(row, ({ after }) => after);
     for (const row of rows) arrange(row, ({ before }) => before);
   }
-  const edge = (sign: number) => Math.max(...rows.map((row) => reach(row, sign)));
+  const edge = (sign: number) => (rows.length > 0 ? Math.max(...rows.map((row) => reach(row, sign))) : 0);
   const left = edge(-1) + SPACING.marginx;
   const down = NODE.height + SPACING.ranksep;
   const middle = ({ x, rank: at }: Spot) => ({ x: x + left, y: SPACING.marginy + NODE.height / 2 + at * down });
@@ -147,21 +147,29 @@ function arrange(row: Spot[], neighbours: (spot: Spot) => readonly Spot[]): void
     if (found.length > 0) spot.x = found.reduce((sum, { x }) => sum + x, 0) / found.length;
   }
   row.sort((one, other) => one.x - other.x);
-  const pools: { x: number; weight: number; spots: { readonly spot: Spot; readonly offset: number }[] }[] = [];
-  let offset = 0;
+  // Without the room that those before it take, a pool is where the mean of its spots wants to be.
+  const pools: { x: number; weight: number; end: number }[] = [];
+  const offsets: number[] = [];
   row.forEach((spot, i) => {
     const last = row[i - 1];
-    if (last !== undefined) offset += (last.width + spot.width) / 2 + SPACING.nodesep;
-    let pool = { x: spot.x - offset, weight: weightOf(spot), spots: [{ spot, offset }] };
+    const room = last === undefined ? 0 : (last.width + spot.width) / 2 + SPACING.nodesep;
+    const offset = (offsets[i - 1] ?? 0) + room;
+    offsets.push(offset);
+    const pool = { x: spot.x - offset, weight: weightOf(spot), end: i + 1 };
     for (let before = pools.at(-1); before !== undefined && before.x > pool.x; before = pools.at(-1)) {
       pools.pop();
       const weight = before.weight + pool.weight;
-      const x = (before.weight * before.x + pool.weight * pool.x) / weight;
-      pool = { x, weight, spots: [...before.spots, ...pool.spots] };
+      pool.x = (before.weight * before.x + pool.weight * pool.x) / weight;
+      pool.weight = weight;
     }
     pools.push(pool);
   });
-  for (const { x, spots } of pools) for (const one of spots) one.spot.x = x + one.offset;
+  let at = 0;
+  for (const { x, end } of pools)
+    for (const spot of row.slice(at, end)) {
+      spot.x = x + (offsets[at] ?? 0);
+      at++;
+    }
 }
 
 /** What reads nothing moves for what computes, and bends make way for both. */
