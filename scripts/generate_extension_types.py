@@ -1,9 +1,10 @@
-"""Write the types of the requests `tdb/...` for the VS Code extension from the adapter's handlers.
+"""Write the types of the requests `tdb/...` and of pages for the VS Code extension, from the Python that sends them.
 
     python -m scripts.generate_extension_types            rewrite vscode-extension/src/protocol/generated.ts
     python -m scripts.generate_extension_types --check    exit 1 if it is out of date
 
-A handler names the model of its arguments and the type of its body; their JSON schemas become interfaces.
+A handler names the model of its arguments and the type of its body; their JSON schemas become interfaces, and so do the
+types of the data of pages.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ from scripts.generated import ROOT, write_or_check
 from tdb_dap.adapter.areas import AREAS
 from tdb_dap.adapter.protocol import responses
 from tdb_dap.adapter.session.handlers import HANDLERS
+from tdb_dap.tools.pages import data
 
 HANDLER_MODULES = tuple(f"tdb_dap.adapter.{area}" for area in AREAS)
 TARGET = ROOT / "vscode-extension" / "src" / "protocol" / "generated.ts"
 OURS = "tdb/"
+PAGES = (data.CheckPage, data.GraphPage, data.ViewPage, data.ZooPage)
 
 SCALARS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 NOTHING = "Readonly<Record<string, never>>"
@@ -127,14 +130,23 @@ def module_text() -> str:
                 names.append(NOTHING if is_sent else "undefined")
                 continue
             schema = TypeAdapter(declared).json_schema(mode="validation" if is_sent else "serialization")
-            for name, node in [(declared.__name__, schema), *schema.get("$defs", {}).items()]:
-                text = interface(name, node, is_sent=is_sent)
-                if found.setdefault(name, text) != text:
-                    raise SystemExit(f"two types are called {name}")
+            _add(found, declared.__name__, schema, is_sent)
             names.append(declared.__name__)
         rows.append(f'  readonly "{request}": {{ readonly arguments: {names[0]}; readonly body: {names[1]} }};')
+    for declared in PAGES:
+        _add(found, declared.__name__, TypeAdapter(declared).json_schema(mode="serialization"), False)
     table = "\n".join(["/** Arguments and body of each request. */", "export interface Requests {", *rows, "}"])
-    return HEAD + "\n" + "\n\n".join([table, *(found[name] for name in sorted(found))]) + "\n"
+    union = " | ".join(declared.__name__ for declared in PAGES)
+    pages = f"/** Data of a page outside of the editor. */\nexport type Page = {union};"
+    return HEAD + "\n" + "\n\n".join([table, pages, *(found[name] for name in sorted(found))]) + "\n"
+
+
+def _add(found: dict[str, str], name: str, schema: Schema, is_sent: bool) -> None:
+    """Add the interfaces of a type and of the types in it."""
+    for part, node in [(name, schema), *schema.get("$defs", {}).items()]:
+        text = interface(part, node, is_sent=is_sent)
+        if found.setdefault(part, text) != text:
+            raise SystemExit(f"two types are called {part}")
 
 
 def texts() -> dict[Path, str]:

@@ -8,9 +8,11 @@ import pytest
 
 from scripts.structure import rooms, traced
 from scripts.structure.imports import MOST_FILES, Structure
+from scripts.structure.typescript import TypeScript
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Structure(ROOT)
+EXTENSION = TypeScript(ROOT / "vscode-extension")
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
@@ -31,6 +33,31 @@ def test_no_folder_is_too_full() -> None:
 
 def test_imports_inside_functions_have_a_reason() -> None:
     assert [f"{found.path}:{found.line}" for found in PACKAGE.inside_functions().get("", ())] == []
+
+
+def test_no_files_of_the_extension_import_each_other_in_a_circle() -> None:
+    known = EXTENSION.imports
+    assert "pages/graph/measures.ts" in known["pages/graph/layers.ts"]
+    assert {target for targets in known.values() for target in targets if target.endswith(".ts")} <= known.keys()
+    assert EXTENSION.circles() == []
+
+
+def test_no_file_of_the_extension_is_too_long() -> None:
+    assert EXTENSION.long_files() == {}
+
+
+def test_a_circle_of_types_and_a_long_file_are_named(tmp_path: Path) -> None:
+    for name, text in {
+        "src/ask.ts": 'import type {\n  Installation,\n} from "./install/installation";\n',
+        "src/install/installation.ts": 'import { ask } from "../ask";\n' * 301,
+        "src/protocol/generated.ts": "\n" * 1000,
+        "pages/main.ts": 'import "./main.css";\nexport type { A } from "../src/ask";\n',
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    extension = TypeScript(tmp_path)
+    assert extension.circles() == [["src/ask.ts", "src/install/installation.ts"]]
+    assert extension.long_files() == {"src/install/installation.ts": 301}
 
 
 @pytest.fixture

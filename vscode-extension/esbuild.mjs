@@ -1,15 +1,33 @@
-// Bundles the extension and its pages into dist/, or with --tests the unit tests into out/test/.
+// Bundles the extension and its pages into dist/, with --tests the unit tests into out/test/, or with --report FOLDER the
+// program of the reports of the Python package.
 import { cpSync, existsSync, readdirSync } from "node:fs";
 import { build } from "esbuild";
 
-const pages = readdirSync("pages").filter((name) => existsSync(`pages/${name}/main.ts`));
+const REPORT = "report"; // is no page of the editor
+const pages = readdirSync("pages").filter((name) => name !== REPORT && existsSync(`pages/${name}/main.ts`));
 const tests = process.argv.includes("--tests");
+const report = process.argv.indexOf("--report");
 const common = {
   bundle: true,
   minify: process.argv.includes("--minify"),
   sourcemap: !process.argv.includes("--minify"),
   logLevel: "warning",
 };
+
+const page = { ...common, platform: "browser", format: "iife" };
+
+if (report >= 0) {
+  await build({
+    ...page,
+    entryPoints: { [REPORT]: `pages/${REPORT}/main.ts` },
+    outdir: process.argv[report + 1],
+    minify: true,
+    sourcemap: false,
+    charset: "utf8",
+    target: ["es2022", "chrome105", "firefox110", "safari16"],
+  });
+  process.exit();
+}
 
 await build({
   ...common,
@@ -28,11 +46,9 @@ await build({
 
 if (!tests) {
   await build({
-    ...common,
+    ...page,
     entryPoints: Object.fromEntries(pages.map((page) => [page, `pages/${page}/main.ts`])),
     outdir: "dist",
-    platform: "browser",
-    format: "iife",
     target: "chrome122", // of the oldest supported VS Code
   });
   const sample = (name) => !name.endsWith(".py") && !name.endsWith("__pycache__");

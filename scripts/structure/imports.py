@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cached_property
@@ -59,6 +59,35 @@ class Import:
         return ""
 
 
+def circles_of(graph: Mapping[str, Set[str]]) -> list[list[str]]:
+    """Groups of nodes that lead to each other (Tarjan's algorithm). ``graph``: node -> the nodes that it leads to."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    circles: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        index[module] = low[module] = len(index)
+        stack.append(module)
+        for other in sorted(graph[module]):
+            if other not in index:
+                visit(other)
+                low[module] = min(low[module], low[other])
+            elif other in stack:
+                low[module] = min(low[module], index[other])
+        if low[module] == index[module]:
+            at = stack.index(module)
+            circle = stack[at:]
+            del stack[at:]
+            if len(circle) > 1:
+                circles.append(sorted(circle))
+
+    for module in sorted(graph):
+        if module not in index:
+            visit(module)
+    return circles
+
+
 class Structure:
     """The package below ``root``."""
 
@@ -92,36 +121,12 @@ class Structure:
                     yield Import(where, node.lineno, module, name, id(node) in inside)
 
     def circles(self) -> list[list[str]]:
-        """Groups of modules that import each other, type-only and deferred imports included (Tarjan's algorithm)."""
+        """Groups of modules that import each other, type-only and deferred imports included."""
         graph: dict[str, set[str]] = {module: set() for module in self.modules}
         for found in self.imports:
             if found.target in graph and not found.source.startswith(found.target + "."):
                 graph[found.source].add(found.target)
-        index: dict[str, int] = {}
-        low: dict[str, int] = {}
-        stack: list[str] = []
-        circles: list[list[str]] = []
-
-        def visit(module: str) -> None:
-            index[module] = low[module] = len(index)
-            stack.append(module)
-            for other in sorted(graph[module]):
-                if other not in index:
-                    visit(other)
-                    low[module] = min(low[module], low[other])
-                elif other in stack:
-                    low[module] = min(low[module], index[other])
-            if low[module] == index[module]:
-                at = stack.index(module)
-                circle = stack[at:]
-                del stack[at:]
-                if len(circle) > 1:
-                    circles.append(sorted(circle))
-
-        for module in sorted(graph):
-            if module not in index:
-                visit(module)
-        return circles
+        return circles_of(graph)
 
     def wrong_ways(self) -> list[str]:
         """Imports that lead to the same storey or up, or out of what a part of the package may know."""

@@ -16,10 +16,13 @@ from tdb_dap.agent.answers import RULES, Answer
 from tdb_dap.agent.session import Session
 from tdb_dap.agent.tools import Tools
 from tdb_dap.errors import TdbError
+from tdb_dap.tools.pages import writing
 from tdb_dap.version import __version__
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
+
+    from tdb_dap.tools.pages.data import ViewPage
 
 _WRITING = ("what_if", "reduce")
 
@@ -29,7 +32,7 @@ _TICK = 1.0
 CHECK_VIEW = "ui://tdb-dap/check"
 """The page that hosts of MCP Apps show beside the answer of ``check``."""
 
-_CHECK_PAGE = Path(__file__).parent / "check_page.html"
+_CHECK_PAGE = "tdb://session/check.html"
 
 SKILL = Path(__file__).parent / "SKILL.md"
 """The way to work with the tools, for hosts that take skills; ``tdb-dap mcp --skill`` prints it."""
@@ -41,7 +44,8 @@ def make_server(session: Session) -> MCPServer[Any]:
     from mcp.server.mcpserver import MCPServer
 
     apps = Apps()
-    apps.add_html_resource(CHECK_VIEW, _CHECK_PAGE.read_text("utf-8"), title="TDB: check")
+    view: ViewPage = {"kind": "view", "uri": _CHECK_PAGE}
+    apps.add_html_resource(CHECK_VIEW, writing.page("TDB: check", view), title="TDB: check")
     tools = Tools(session)
     for function in tools.all():
         if function.__name__ == "check":
@@ -76,7 +80,7 @@ def _add_resources(server: MCPServer[Any], session: Session) -> None:
     def bookmarks() -> str:
         return Answer("", session.remembered() or "none yet").text()
 
-    @server.resource("tdb://session/check.html", description="The last comparison as a page", mime_type="text/html")
+    @server.resource(_CHECK_PAGE, description="The last comparison as a page", mime_type="text/html")
     def check_page() -> str:
         return session.check_page or "<!doctype html><title>TDB: check</title><p>Nothing has been compared yet.</p>"
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import json
-import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,9 +13,8 @@ import anyio  # noqa: E402
 
 from tdb_dap.agent.server import CHECK_VIEW, make_server  # noqa: E402
 from tdb_dap.agent.session import Session  # noqa: E402
+from tests.pages import needs_browser, title_of  # noqa: E402
 from tests.zoo.zoos import model, spoil_reference  # noqa: E402
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 HOST = """<!doctype html><title>waiting</title><body><script>
 const view = %(view)s, page = %(page)s, refuses = %(refuses)s, said = [];
@@ -80,6 +75,7 @@ def test_the_tool_names_its_view_and_the_page_is_of_the_last_check(tmp_path: Pat
     assert "ui/initialize" in view
     assert name in page
     assert "<script src" not in view + page, "a view may load nothing from elsewhere"
+    assert "default-src 'none'" in view
 
 
 def test_before_a_check_the_page_says_so(tmp_path: Path) -> None:
@@ -87,22 +83,15 @@ def test_before_a_check_the_page_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="no browser is installed")
+@needs_browser
 @pytest.mark.parametrize("refuses", [False, True])
 def test_a_host_shows_the_comparison(refuses: bool, tmp_path: Path) -> None:
     context = model("toy", tmp_path)
     name = spoil_reference(context)
     view, page, _ = served(context)
     texts = {"view": view, "page": page, "refuses": refuses}
-    (tmp_path / "host.html").write_text(
-        HOST % {key: json.dumps(text).replace("</", "<\\/") for key, text in texts.items()}, "utf-8"
-    )
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000", "--dump-dom"]
-    command = [str(CHROMIUM), *options, f"--user-data-dir={tmp_path / 'profile'}", (tmp_path / "host.html").as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    title = re.search("<title>(.*?)</title>", done.stdout, re.S)
-    assert title, done.stderr[-500:]
-    shown = json.loads(html.unescape(title[1]))
+    host = HOST % {key: json.dumps(text).replace("</", "<\\/") for key, text in texts.items()}
+    shown = json.loads(title_of(host, tmp_path))
     assert shown["said"][:3] == ["ui/initialize", "ui/notifications/initialized", "resources/read"]
     if refuses:
         assert "The host does not hand out the comparison" in shown["text"]

@@ -17,6 +17,7 @@ from tdb_dap.tools.check.schema import Report
 from tdb_dap.tools.profile.schema import ProfileReport
 from tests.command_line import new_process, tdb_dap
 from tests.conftest import Toy
+from tests.pages import data_of
 from tests.samples import DATA, case
 
 
@@ -86,9 +87,12 @@ def test_the_reports_say_the_same(toy: Toy, spoiled: Path, tmp_path: Path) -> No
     assert "**fail: first at fault is conv8_Conv" in files[1].read_text()
     page = files[2].read_text()
     HTMLParser().feed(page)
-    assert f'href="#L{report.culprit.line}"' in page
-    assert f'id="L{report.culprit.line}"' in page
-    assert "http" not in page.replace("http://www.w3.org", "")
+    data = data_of(page)
+    assert data["differing"][0]["isCulprit"]
+    assert data["differing"][0]["line"] == report.culprit.line
+    assert report.culprit.line in data["source"]["wrong"]
+    assert '"tpu.Conv2D"' in data["source"]["text"].split("\n")[report.culprit.line - 1]
+    assert "http" not in page.replace("http://www.w3.org", "").replace("http-equiv", "")
 
 
 def test_blame_runs_again_what_it_must(toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,9 +190,10 @@ def test_a_profile_is_part_of_the_same_report(toy: Toy, spoiled: Path, tmp_path:
     assert report.failures
     assert "| line | op | result | commands | TIU cycles |" in files[1].read_text()
     page = files[2].read_text()
-    assert '<div id="times"></div>' in page
-    assert "of them the compiler&#x27;s own figures" in page
-    assert '"TIU cycles"' in page
+    times = data_of(page)["profile"]
+    assert "of them the compiler's own figures" in times["above"]
+    assert "TIU cycles" in times["table"]["columns"]
+    assert len(times["table"]["rows"]) == len(report.profiled.ops)
 
 
 def test_standalone_in_two_processes(toy: Toy, spoiled: Path) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import html as html_library
-import json
+import base64
+import hashlib
+import math
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,8 +14,8 @@ import pytest
 from tdb_dap.tools.check.html import html
 from tdb_dap.tools.check.schema import Blame, BlameKind, Numbers, Picture, Report, Row
 from tdb_dap.tools.check.text import ACCUMULATED, headline
+from tests.pages import data_of, needs_browser, seen
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 LARGEST = 5_000_000
 
 
@@ -85,22 +84,14 @@ def report(rows: list[Row], commands: int = 100, mode: Literal["cascade", "stand
     )
 
 
-def data_of(page: str) -> dict[str, Any]:
-    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
-    assert match
-    found: dict[str, Any] = json.loads(match[1])
-    return found
-
-
 def test_rounding_that_adds_up_is_the_first_sentence() -> None:
     drift = report([row(1, 0.001), row(2, 0.02, "accumulates"), row(3, 0.03, "accumulates")])
     assert drift.is_accumulated
     assert headline(drift).startswith(f"{ACCUMULATED}: ")
     assert ACCUMULATED == "differs by accumulated rounding; no op at fault"
-    body = html(drift, "").split("<body>")[1]
-    assert body.startswith(
-        f'<p class="head drift">{html_library.escape(headline(drift))}</p><figure class="plot"><svg class="depth"'
-    )
+    data = data_of(html(drift, ""))
+    assert (data["headline"], data["outcome"]) == (headline(drift), "drift")
+    assert data["tensors"]["culprit"] is None
 
 
 @pytest.mark.parametrize("kind", ["at fault", "overwritten", "input", "unclear", None])
@@ -111,18 +102,16 @@ def test_one_result_that_rounding_does_not_explain_is_enough(kind: BlameKind | N
     assert not report([row(1, 0.0)]).is_accumulated
 
 
-def test_every_op_is_a_dot_of_its_height_and_those_at_fault_are_red() -> None:
-    rows = [row(n, error, last=n) for n, error in ((1, 0.0), (2, 1e-5), (5, 0.5))]
-    rows.insert(2, row(4, 0.3, "at fault", last=4, name='<b>"x"'))
-    rows.append(row(4, 0.2, last=3, role="operand"))
-    picture = html(report(rows), "").split("<figure")[1].split("</svg>")[0]
-    dots = re.findall(r'<circle(?: class="(\w+)")? cx="([\d.]+)" cy="(\d+)"><title>([^<]*)', picture)
-    assert [kind for kind, *_ in dots] == ["", "", "fault", "fail"]
-    assert sorted(float(x) for _, x, *_ in dots) == [float(x) for _, x, *_ in dots]
-    heights = [int(y) for *_, y, _ in dots]
-    assert heights[0] > heights[1] > heights[2] > heights[3]
-    assert html_library.unescape(dots[2][3]) == '<b>"x": 0.3'
-    assert "http" not in picture
+def test_metrics_are_rounded_and_what_is_not_finite_is_a_text() -> None:
+    strange = numbers(0.5).model_copy(update={"cosine": math.nan, "sqnr": -math.inf, "max_abs": math.inf})
+    unknown = row(3, 0.0, name="w", verdict="unknown", numbers=None, reason="weight", note="of 3 bytes")
+    data = data_of(html(report([row(1, 1 / 3, numbers=strange), row(2, 1e-5), unknown]), ""))["tensors"]
+    metrics = data["metrics"]
+    assert (metrics["cosine"][0], metrics["sqnr"][0], metrics["max_abs"][0]) == ("NaN", "-Infinity", "Infinity")
+    assert metrics["max_abs"][1] == 7.123456e-5
+    assert {name: values[2] for name, values in metrics.items()} == dict.fromkeys(metrics)
+    assert [data["texts"][place] for place in data["verdict"]] == ["fail", "pass", "unknown"]
+    assert data["texts"][data["blame"][2]] == "weight, of 3 bytes"
 
 
 def test_a_model_of_15000_commands_stays_under_5_megabytes() -> None:
@@ -138,52 +127,118 @@ def test_a_model_of_15000_commands_stays_under_5_megabytes() -> None:
     page = html(report(rows, 15000), source)
     assert len(page.encode()) < LARGEST
     data = data_of(page)
-    assert len(data["tables"]["tensors"]["rows"]) == 15000
-    assert len(data["pictures"]) == 200
-    assert "2,300 more" in page
+    assert len(data["tensors"]["line"]) == 15000
+    assert sum(one["picture"] is not None for one in data["differing"]) == 200
+    assert data["more"] == 2300
 
 
 def test_a_source_too_long_for_a_page_is_cut_and_the_page_says_so() -> None:
     page = html(report([row(1, 0.0)]), "\n".join(["x" * 5000] * 3000))
     assert len(page.encode()) < LARGEST
-    assert "Lines are cut after 400 characters." in page
-    assert page.count('<div id="L') == 3000
+    source = data_of(page)["source"]
+    assert source["longest"] == 400
+    assert source["text"].split("\n") == ["x" * 400 + " ..."] * 3000
 
 
 NASTY = "</script><script>document.title='evil'</script><!--<img src=x onerror=document.title='evil'>"
 
 
+def test_nothing_is_loaded_and_only_the_program_runs() -> None:
+    page = html(report([row(1, 0.5, name=NASTY)]), NASTY)
+    assert page.count("<script") == page.count("</script>") == 2
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    program, style = re.search(r"<script>(.*?)</script>", page, re.S), re.search(r"<style>(.*?)</style>", page, re.S)
+    assert policy
+    assert program
+    assert style
+    hashes = [base64.b64encode(hashlib.sha256(part[1].encode()).digest()).decode() for part in (style, program)]
+    assert policy[1] == "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'".format(*hashes)
+    assert not re.search(r"url\((?!#)|@import|\bfetch\(|XMLHttpRequest", page)
+
+
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="no browser is installed")
-def test_the_script_shows_sorts_and_filters_and_obeys_no_name(tmp_path: Path) -> None:
+@needs_browser
+def test_the_program_shows_sorts_and_filters_and_obeys_no_name(tmp_path: Path) -> None:
     picture = Picture(heat=((1e-3, 0.0), (0.5, 2.0)), histogram=(3, 1))
     rows = [row(n, error, last=n) for n, error in ((10, 0.0), (9, 1e-5), (200, 0.002))]
     rows.append(row(30, 0.3, "at fault", name=NASTY, last=30, picture=picture))
-    test = """<script>
-      const said = [], texts = () => [...document.querySelectorAll("tbody tr")].map((tr) => tr.children[0].textContent);
-      said.push(texts());
-      document.querySelector("th").click(); said.push(texts());
-      document.querySelector("th").click(); said.push(texts());
-      const choice = document.querySelector("select");
-      choice.value = "fail"; choice.dispatchEvent(new Event("change")); said.push(texts());
-      said.push([document.querySelector("td.wide").textContent]);
-      choice.value = "all"; choice.dispatchEvent(new Event("change"));
-      const field = document.querySelector("input");
-      field.value = "output_9_"; field.dispatchEvent(new Event("input")); said.push(texts());
-      document.title = JSON.stringify(said);
-    </script></body>"""
-    (tmp_path / "page.html").write_text(html(report(rows), "").replace("</body>", test), "utf-8")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
-    done = subprocess.run(
-        [str(CHROMIUM), *options, (tmp_path / "page.html").as_uri()], capture_output=True, text=True, timeout=120
+    shown = seen(
+        html(report(rows), f"{NASTY}\nsecond line"),
+        """
+        const texts = () => [...page.querySelectorAll(".table tbody tr")].map((tr) => tr.children[1].textContent);
+        const press = () => page.querySelectorAll(".table th button")[1].click();
+        const change = (selector, value, event) => {
+          const field = page.querySelector(selector);
+          field.value = value;
+          field.dispatchEvent(new Event(event));
+        };
+        said.push(texts());
+        press(); said.push(texts());
+        press(); said.push(texts());
+        press(); said.push(texts());
+        change("select", "differs", "change"); said.push(texts());
+        said.push([page.querySelector("td.name").title]);
+        change("select", "", "change");
+        change("input", "output_9_", "input"); said.push(texts());
+        said.push([page.getElementById("L1").textContent, page.querySelector(".table td a").getAttribute("href")]);
+        said.push(["figure canvas", "figure svg", "article.culprit"].map((x) => page.querySelectorAll(x).length));
+        """,
+        tmp_path,
     )
-    title = re.search("<title>(.*?)</title>", done.stdout, re.S)
-    assert title, done.stderr[-500:]
-    assert json.loads(html_library.unescape(title[1])) == [
+    assert shown == [
         ["10", "9", "200", "30"],
         ["9", "10", "30", "200"],
         ["200", "30", "10", "9"],
+        ["10", "9", "200", "30"],
         ["30"],
         [NASTY],
         ["9"],
+        [NASTY, "#L9"],
+        [1, 1, 1],
     ]
+
+
+@pytest.mark.browser
+@needs_browser
+def test_every_result_is_a_point_of_its_height_and_those_at_fault_are_marked(tmp_path: Path) -> None:
+    rows = [row(n, error, last=n) for n, error in ((1, 0.0), (2, 1e-5), (5, 0.5))]
+    rows.insert(2, row(4, 0.3, "at fault", last=4, name='<b>"x"'))
+    rows.append(row(4, 0.2, last=3, role="operand"))
+    curve, marks = seen(
+        html(report(rows), ""),
+        """
+        said.push(page.querySelector(".plot .curve").getAttribute("d"));
+        said.push([...page.querySelectorAll(".plot circle")].map((dot) =>
+          [dot.getAttribute("class"), Number(dot.getAttribute("cx")), dot.textContent]));
+        """,
+        tmp_path,
+    )
+    points = [(float(x), float(y)) for x, y in re.findall(r"[ML]([\d.]+) ([\d.]+)", curve)]
+    assert len(points) == 4
+    assert [x for x, _ in points] == sorted(x for x, _ in points)
+    assert [y for _, y in points] == sorted((y for _, y in points), reverse=True)
+    assert len({y for _, y in points}) == 4
+    assert [(names, text) for names, _, text in marks] == [
+        ("fail culprit", '<b>"x": 0.3'),
+        ("fail", f"{row(5, 0).name}: 0.5"),
+    ]
+    assert [x for _, x, _ in marks] == pytest.approx([x for x, _ in points[2:]], abs=0.1)
+
+
+@pytest.mark.browser
+@needs_browser
+def test_the_table_is_walked_with_the_keyboard(tmp_path: Path) -> None:
+    selected = seen(
+        html(report([row(n, 0.0, last=n) for n in range(1, 4)]), ""),
+        """
+        const table = page.querySelector(".table");
+        const press = (key) => table.dispatchEvent(new frames[0].KeyboardEvent("keydown", { key }));
+        for (const key of ["ArrowDown", "ArrowDown", "ArrowUp"]) {
+          press(key);
+          said.push(page.querySelector("tr[aria-selected=true]").children[1].textContent);
+        }
+        said.push(table.tabIndex);
+        """,
+        tmp_path,
+    )
+    assert selected == ["1", "2", "1", 0]

@@ -14,6 +14,7 @@ from tdb_dap.engine.source.op_graph import OpGraph
 from tdb_dap.engine.source.value_flow import RETURNS, Definition, ValueFlow
 from tdb_dap.tools.graph.layout import NODE_HEIGHT, NODE_WIDTH, layout
 from tdb_dap.tools.opening import open_program
+from tests.pages import data_of, needs_browser, seen
 from tests.samples import case, cases
 
 TOY = case("toy_bm1684x_f32")
@@ -63,10 +64,41 @@ def test_quantised_types_show_what_is_stored() -> None:
 def test_the_picture_has_every_op_and_says_why_it_has_its_colour(color: str, tmp_path: Path) -> None:
     page = tmp_path / "graph.html"
     assert main(["graph", str(TOY.path), "-o", str(page), "--color", color]) == 0
-    text = page.read_text()
-    for node in graph_of(TOY.name).nodes:
-        assert f'id="{node.id}"' in text
-    assert ("cycles" in text) == (color == "time")
+    data = data_of(page.read_text("utf-8"))
+    assert [node["id"] for node in data["nodes"]] == [node.id for node in graph_of(TOY.name).nodes]
+    assert data["colouring"] == color
+    assert any("cycles" in node["note"] for node in data["nodes"]) == (color == "time")
+
+
+@pytest.mark.browser
+@needs_browser
+def test_the_page_is_searched_and_walked_with_the_keyboard(tmp_path: Path) -> None:
+    page = tmp_path / "graph.html"
+    assert main(["graph", str(TOY.path), "-o", str(page)]) == 0
+    graph = graph_of(TOY.name)
+    pool = next(node for node in graph.nodes if node.name == "maxpool5_MaxPool")
+    reader = next(edge.head for edge in graph.edges if edge.tail == pool.id)
+    boxes, matches, *walked = seen(
+        page.read_text("utf-8"),
+        f"""
+        said.push(page.querySelectorAll(".node").length);
+        const key = (target, name) =>
+          target.dispatchEvent(new frames[0].KeyboardEvent("keydown", {{ key: name, bubbles: true }}));
+        const field = page.querySelector("input[type=search]"), picture = page.querySelector("svg[role=application]");
+        field.value = "{pool.id}";
+        field.dispatchEvent(new Event("input"));
+        said.push(page.querySelector(".matches").textContent);
+        const chosen = () => said.push([
+          page.querySelector(".node.selected").dataset.id, page.querySelector(".properties h2").textContent]);
+        key(field, "Enter"); chosen();
+        key(picture, "ArrowDown"); chosen();
+        key(picture, "ArrowUp"); chosen();
+        """,
+        tmp_path,
+    )
+    assert (boxes, matches) == (len(graph.nodes), "1 match")
+    assert [id for id, _ in walked] == [pool.id, reader, pool.id]
+    assert walked[0][1] == pool.opcode
 
 
 def test_the_colours_of_a_check(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ import pytest
 
 from tdb_dap.tools.zoo.store import MIGRATIONS, Store
 from tests.command_line import new_process, tdb_dap
-from tests.zoo.zoos import break_model, data_of, model, rows, spoil_reference, zoo
+from tests.pages import data_of, needs_browser, seen
+from tests.zoo.zoos import break_model, model, rows, spoil_reference, zoo
 
 
 def run(folder: Path, store: Path, *more: object) -> subprocess.CompletedProcess[str]:
@@ -47,12 +48,11 @@ def test_two_nights_of_a_zoo(tmp_path: Path) -> None:
 
     said = tdb_dap("zoo", "report", "--store", store, "--run", 2, "-o", *(tmp_path / f"it.{s}" for s in _FORMS))
     assert said.returncode == 1
-    data = data_of(tmp_path / "it.html")
+    data = data_of((tmp_path / "it.html").read_text("utf-8"))
     assert data["gone"] == ["older"]
     assert data["failures"] == 4
-    details = data["details"]
-    assert isinstance(details, list)
-    assert any(op[2] == name and op[3] == "fail" for detail in details for op in detail["ops"])
+    ops = [op for detail in data["details"] for op in detail["ops"]]
+    assert any(op["name"] == name and op["verdict"] == "fail" for op in ops)
     assert "| toy | fail |" in (tmp_path / "it.md").read_text()
     suite = ElementTree.parse(tmp_path / "it.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures")) == ("3", "2")
@@ -165,11 +165,9 @@ def test_a_case_that_is_not_the_same_twice_is_listed(tmp_path: Path) -> None:
     assert run(folder, store, "--do", "run").returncode == 0
     assert run(folder, store, "--do", "run", "--seconds", "0.001").returncode == 1
     tdb_dap("zoo", "report", "--store", store, "-o", tmp_path / "it.html", tmp_path / "it.md")
-    data = data_of(tmp_path / "it.html")
+    data = data_of((tmp_path / "it.html").read_text("utf-8"))
     assert data["flaky"] == [["toy", "pass timeout"]]
-    trend = data["trend"]
-    assert isinstance(trend, list)
-    assert [counts for *_, counts in trend] == [[1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0]]
+    assert [run["counts"] for run in data["trend"]] == [[1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0]]
     assert "Not the same twice: toy" in (tmp_path / "it.md").read_text()
 
 
@@ -305,6 +303,36 @@ def test_names_of_a_model_are_only_ever_text(tmp_path: Path) -> None:
     assert "\x1b" not in page
     assert "<img" not in (tmp_path / "it.md").read_text()
     ElementTree.parse(tmp_path / "it.xml")
+
+
+@pytest.mark.browser
+@needs_browser
+def test_the_page_shows_models_and_what_is_wrong_with_a_case(tmp_path: Path) -> None:
+    folder, store = zoo(tmp_path / "models", "toy", "argmax"), tmp_path / "zoo.sqlite"
+    assert run(folder, store).returncode == 0
+    name = spoil_reference(folder / "toy")
+    assert run(folder, store).returncode == 1
+    tdb_dap("zoo", "report", "--store", store, "-o", tmp_path / "it.html")
+    outcome, models, cell, failed, detail, pictures, is_open = seen(
+        (tmp_path / "it.html").read_text("utf-8"),
+        """
+        const texts = (selector) => [...page.querySelectorAll(selector)].map((one) => one.textContent);
+        said.push(texts(".outcome")[0], texts(".matrix tbody th"), texts(".matrix .s1")[0]);
+        const choice = page.querySelector("select");
+        choice.value = "not passed";
+        choice.dispatchEvent(new Event("change"));
+        said.push(texts(".matrix tbody th"));
+        page.querySelector(".matrix .s1 button").click();
+        said.push(texts("dialog td.name"), page.querySelectorAll("dialog canvas").length);
+        page.querySelector("dialog button").click();
+        said.push(page.querySelector("dialog").open);
+        """,
+        tmp_path,
+    )
+    assert outcome.endswith("new things are wrong: 2 cases, 1 pass, 1 fail.")
+    assert (models, cell, failed) == (["toy", "argmax"], "fail *", ["toy"])
+    assert name in detail
+    assert (pictures > 0, is_open) == (True, False)
 
 
 def test_tables_for_other_programs(tmp_path: Path) -> None:

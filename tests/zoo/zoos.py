@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import lzma
 import shutil
 import sqlite3
@@ -62,11 +61,3 @@ def rows(store: Path, query: str) -> list[tuple[object, ...]]:
         return database.execute(query).fetchall()
     finally:
         database.close()
-
-
-def data_of(page: Path) -> dict[str, object]:
-    """What a page of a report holds."""
-    text = page.read_text()
-    start = text.index('id="data">') + len('id="data">')
-    found: dict[str, object] = json.loads(text[start : text.index("</script>", start)])
-    return found

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { curveOf, isForeign, metricOf, METRICS, shownRows, subjectOf, type Column } from "../pages/compare/model";
+import { curveOf, isForeign, metricOf, METRICS, shownRows, subjectOf, type ColumnName } from "../pages/compare/model";
 import * as fixtures from "./fixtures";
 
 const at = (line: number, cosine: number | "NaN" | null, more = {}) =>
@@ -28,7 +28,7 @@ describe("the table of compared tensors", () => {
     assert.deepEqual(lines(shownRows(results, ALL, { column: "cosine", isDescending: false })), [1, 3, 2, 4, 5]);
     assert.deepEqual(lines(shownRows(results, ALL, { column: "cosine", isDescending: true })), [2, 3, 1, 4, 5]);
     assert.deepEqual(lines(shownRows(results, ALL, { column: "verdict", isDescending: false })).slice(0, 2), [1, 5]);
-    const columns: Column[] = ["verdict", "line", "opcode", "tensor", ...METRICS.map(({ name }) => name)];
+    const columns: ColumnName[] = ["verdict", "line", "opcode", "tensor", ...METRICS.map(({ name }) => name)];
     for (const column of columns)
       for (const isDescending of [false, true]) {
         const found = shownRows(results, ALL, { column, isDescending });
@@ -49,7 +49,7 @@ describe("the table of compared tensors", () => {
   });
 
   it("has a curve of the results in the order of the ops; what is no number is all wrong", () => {
-    const curve = curveOf(results).map(({ row, error }) => [row.line, Number(error.toFixed(6))]);
+    const curve = curveOf(results.rows).map(({ row, error }) => [row.line, Number(error.toFixed(6))]);
     assert.deepEqual(curve, [
       [3, 0.1],
       [1, 0.5],

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Camera, contains, grown } from "../pages/graph/camera";
-import { blocksOf, visible } from "../pages/graph/blocks";
+import { blocksOf, neighbour, visible } from "../pages/graph/blocks";
 import { layers } from "../pages/graph/layers";
-import { NODE, place } from "../pages/graph/layout";
+import { place } from "../pages/graph/layout";
+import { NODE } from "../pages/graph/measures";
 import { byVerdict, combined, legend } from "../pages/graph/model";
 import type { Row } from "../src/compare/results";
 import type { GraphNode } from "../src/protocol/generated";
@@ -85,6 +86,49 @@ describe("the graph", () => {
     );
   });
 
+  it("leads an edge around the boxes that it passes", () => {
+    const nodes = [1, 2, 3, 4].map((line) => node(line));
+    const edges = [
+      [1, 2],
+      [2, 3],
+      [3, 4],
+      [1, 4],
+    ].map(([tail, head]) => ({ tail: `L${String(tail)}`, head: `L${String(head)}`, value: "%" }));
+    const placed = place({ nodes, edges });
+    const points = placed.edges.find(({ tail, head }) => tail === "L1" && head === "L4")?.points ?? [];
+    assert.equal(points.length, 6, "from 1, beside 2, beside 3, to 4");
+    for (const { x, y } of points.slice(1, -1))
+      for (const [id, at] of placed.nodes)
+        assert.ok(Math.abs(x - at.x) > NODE.width / 2 || Math.abs(y - at.y) > NODE.height / 2, id);
+  });
+
+  it("may be empty", () => {
+    const { width, height, nodes } = place({ nodes: [], edges: [] });
+    assert.ok(width > 0 && height > 0 && nodes.size === 0);
+  });
+
+  it("keeps a chain straight: what reads nothing stands beside it", () => {
+    const nodes = [1, 2, 3, 4, 5, 6].map((line) => node(line));
+    const edges = [
+      [1, 4],
+      [2, 4],
+      [3, 4],
+      [4, 6],
+      [5, 6],
+    ].map(([tail, head]) => ({ tail: `L${String(tail)}`, head: `L${String(head)}`, value: "%" }));
+    const placed = place({ nodes, edges });
+    const at = (line: number) => placed.nodes.get(`L${String(line)}`)?.x ?? NaN;
+    assert.equal(at(4), at(6));
+    assert.ok(Math.abs(at(5) - at(4)) > NODE.width);
+  });
+
+  it("is walked along its edges and from node to node", () => {
+    const shown = { ...graph, closed: new Map() };
+    const from = (line: number, step: Parameters<typeof neighbour>[2]) => neighbour(shown, node(line), step)?.line;
+    assert.deepEqual([from(1, "reader"), from(4, "writer"), from(2, "next"), from(2, "previous")], [2, 2, 3, 1]);
+    assert.equal(from(4, "reader"), undefined);
+  });
+
   it("is painted by verdict: red what differs, grey what has not run", () => {
     const row = (line: number, verdict: Row["verdict"]) => fixtures.row(line, { verdict });
     const paint = byVerdict({ rows: [row(1, "pass"), row(2, "fail"), row(3, "fail")], first: row(2, "fail") });
@@ -146,7 +190,7 @@ describe("the blocks of a large graph", () => {
   });
 });
 
-describe("the quick layout", () => {
+describe("the layout of a large graph", () => {
   it("puts each of 5,000 ops below what it reads, and none on another", () => {
     let seed = 7;
     const random = (below: number) => (seed = (seed * 48271) % 2147483647) % below;

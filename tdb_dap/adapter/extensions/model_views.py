@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tdb_dap.adapter.protocol.responses import (
         Explanation,
         Graph,
-        GraphNode,
         Memory,
         MemoryMap,
         OpDetails,
@@ -94,30 +93,14 @@ def graph(session: Session, arguments: GraphArguments) -> Graph:
     """Nodes and edges of final.mlir, with the line of the op that runs next."""
     from tdb_dap.engine.source.op_graph import OpGraph
     from tdb_dap.tools.graph import colours
+    from tdb_dap.tools.graph.page import edges, nodes
 
     program = session.debugger.program
     found = OpGraph.of(_mlir(session), arguments.weights)
     colouring = colours.by_time(program, found) if arguments.color == "time" else colours.by_dtype
-    nodes: list[GraphNode] = []
-    for node in found.nodes:
-        colour, why = colouring(node)
-        nodes.append(
-            {
-                "id": node.id,
-                "opcode": node.opcode,
-                "name": node.name,
-                "line": node.line,
-                "shape": list(node.shape),
-                "dtype": node.dtype,
-                "subnet": node.subnet,
-                "group": node.group,
-                "color": colour,
-                "note": why,
-            }
-        )
     return {
-        "nodes": nodes,
-        "edges": [{"tail": edge.tail, "head": edge.head, "value": edge.value} for edge in found.edges],
+        "nodes": nodes(found, colouring),
+        "edges": edges(found),
         "currentLines": _lines_now(session),
     }
 

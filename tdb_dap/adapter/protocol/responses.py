@@ -30,6 +30,8 @@ from tdb_dap.adapter.protocol.time_responses import TimePoint as TimePoint
 from tdb_dap.adapter.protocol.timeline_responses import CommandOrder as CommandOrder
 from tdb_dap.adapter.protocol.timeline_responses import CommandTimes as CommandTimes
 from tdb_dap.tools.check.schema import Row
+from tdb_dap.tools.pages.data import GraphEdge as GraphEdge
+from tdb_dap.tools.pages.data import GraphNode as GraphNode
 from tdb_dap.tools.profile.schema import ProfileReport
 from tdb_dap.tools.sanitize.schema import SanitizerFinding
 
@@ -96,37 +98,6 @@ class ProfileBody(TypedDict):
     report: Annotated[dict[str, Any], _Dumped(ProfileReport)]
     trace: NotRequired[Annotated[dict[str, Any], _Dumped(Trace)]]
     """Present if it was asked for."""
-
-
-@_exact
-class GraphNode(TypedDict):
-    """An op, or an argument of a subnet."""
-
-    id: str
-    opcode: str
-    name: str
-    line: int
-    """Line of final.mlir."""
-    shape: list[int]
-    """Shape of its first result."""
-    dtype: str
-    """Type of its first result."""
-    subnet: str
-    group: int | None
-    """Line of the layer group around it."""
-    color: str
-    """As in CSS."""
-    note: str
-    """What the color says."""
-
-
-@_exact
-class GraphEdge(TypedDict):
-    """``tail`` computes what ``head`` reads."""
-
-    tail: str
-    head: str
-    value: str
 
 
 @_exact

@@ -124,9 +124,14 @@ def cells(row: Row) -> tuple[str, ...]:
             f"{found.bad_share:.1%}",
         )
     place = row.name if row.role == "result" else f"{row.name} ({row.role})"
-    blame = row.blame.text if row.blame is not None else ""
-    note = f"{row.reason}, {row.note}" if row.reason in ("weight", "load or store") else row.note
-    return (str(row.line or ""), row.opcode, place, row.verdict, *known, blame or note)
+    return (str(row.line or ""), row.opcode, place, row.verdict, *known, reason_text(row))
+
+
+def reason_text(row: Row) -> str:
+    """Why a tensor is wrong, or why it was not compared."""
+    if row.blame is not None and row.blame.text:
+        return row.blame.text
+    return f"{row.reason}, {row.note}" if row.reason in ("weight", "load or store") else row.note
 
 
 def layer_cells(layer: LayerRow) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     if output.suffix == ".dot":
         write_text(output, dot_text(graph, title, colouring))
     else:
-        picture = svg(graph, title, colouring)
-        write_text(output, picture if output.suffix == ".svg" else html(picture, title))
+        draw = svg if output.suffix == ".svg" else html
+        write_text(output, draw(graph, title, colouring))
     print(f"{output}: {len(graph.nodes):,} ops, {len(graph.edges):,} edges")
     return 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
@@ -15,8 +16,18 @@ if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
     from tdb_dap.engine.source.op_graph import OpGraph, OpNode
 
-Colouring = Callable[["OpNode"], tuple[str, str]]
-"""Fill colour of a node, and a line that says why (empty: nothing to say)."""
+
+@dataclass(frozen=True)
+class Colouring:
+    """Colours of nodes. ``paint``: fill colour of a node, and a line that says why (empty: nothing to say)."""
+
+    kind: Literal["dtype", "time", "verdict"]
+    paint: Callable[[OpNode], tuple[str, str]]
+
+    def __call__(self, node: OpNode) -> tuple[str, str]:
+        """Colour of a node, and why."""
+        return self.paint(node)
+
 
 _DTYPES = {
     "f32": "#f4d3a1",
@@ -28,13 +39,16 @@ _DTYPES = {
     "i32": "#e0cff2",
 }
 _PLAIN = "#eeeeee"
-_VERDICTS = {"pass": "#c9ecc3", "fail": "#f28b82", "unknown": "#eeeeee", "excepted": "#e0e0e0"}
+_VERDICTS = {"pass": "#c9ecc3", "fail": "#f28b82", "unknown": "#eeeeee", "excepted": "#d0d0d0"}
 _WORST = ("fail", "pass", "excepted", "unknown")
 
 
-def by_dtype(node: OpNode) -> tuple[str, str]:
-    """One colour per number format of the result."""
+def _dtype(node: OpNode) -> tuple[str, str]:
     return _DTYPES.get(node.dtype, _PLAIN), node.dtype
+
+
+by_dtype = Colouring("dtype", _dtype)
+"""One colour per number format of the result."""
 
 
 def by_verdict(path: Path) -> Colouring:
@@ -55,7 +69,7 @@ def by_verdict(path: Path) -> Colouring:
         found = next((verdict for verdict in _WORST if verdict in verdicts.get(node.line, ())), "unknown")
         return _VERDICTS[found], blames.get(node.line, found if node.line in verdicts else "")
 
-    return colour
+    return Colouring("verdict", colour)
 
 
 def _text_of(blame: Any) -> str:
@@ -79,4 +93,4 @@ def by_time(program: Program, graph: OpGraph) -> Colouring:
         other = round(255 - 150 * heat)
         return f"#ff{other:02x}{other:02x}", f"{spent:,.0f} cycles, {spent / everything:.1%}" if spent else ""
 
-    return colour
+    return Colouring("time", colour)

@@ -5,11 +5,13 @@ import type { ComparedRows, Row } from "../../src/compare/results";
 import { button, html } from "../shared/dom";
 import { ask } from "../shared/host";
 import { t } from "../shared/l10n";
+import type { Order } from "../shared/order";
 import { chooseReference, debug, follow, openLine, travel, viewTensor } from "../shared/session";
+import { Table } from "../shared/table";
 import { count } from "../shared/text";
-import { curveOf, isForeign, shownRows, subjectOf, type Order } from "./model";
+import { curveOf, isForeign, shownRows, subjectOf, type ColumnName } from "./model";
 import { Plot } from "./plot";
-import { Table, verdictName } from "./table";
+import { columns, verdictName } from "./table";
 
 /** Marks when the table is filled, for the benchmark. */
 const COMPLETE = "complete";
@@ -31,8 +33,9 @@ const text = html("input", {
 });
 const onlyFailed = box("failed", t("only what differs"));
 const onlyResults = box("results", t("only results"));
-const plot = new Plot(choose);
-const table = new Table({
+const plot = new Plot(t("1 - cosine, over the ops"), choose);
+const classOf = (row: Row) => (isFirst(row) ? `${row.verdict} culprit` : row.verdict);
+const table = new Table<Row, ColumnName>(t("Compared tensors"), columns(isFirst), classOf, {
   chosen: choose,
   opened: (row) => {
     viewTensor(subjectOf(row).expression, subjectOf(row).ordinal);
@@ -43,7 +46,7 @@ const table = new Table({
   },
 });
 let results = NOTHING;
-let order: Order | undefined;
+let order: Order<ColumnName> | undefined;
 let isFast = true;
 let turn = 0;
 
@@ -104,7 +107,7 @@ function wait(): Promise<void> {
 function clear(): void {
   results = NOTHING;
   pin();
-  plot.show(curveOf(results), isFirst);
+  plot.show(curveOf(results.rows), isFirst);
   details.replaceChildren();
   list();
   status.textContent = "";
@@ -134,7 +137,7 @@ async function load(): Promise<void> {
   else if (found.rows.length === 0) say(t("No op has been executed yet. Step or continue, then look here again."));
   else say("");
   pin();
-  plot.show(curveOf(results), isFirst);
+  plot.show(curveOf(results.rows), isFirst);
   list();
   performance.mark(COMPLETE);
 }
@@ -185,7 +188,7 @@ function list(): void {
     onlyResults: onlyResults.input.checked,
   };
   const rows = shownRows(results, filter, order);
-  table.show(rows, isFirst);
+  table.show(rows);
   const failed = results.rows.filter(({ verdict }) => verdict === "fail").length;
   const all = t("{0} of {1} tensors differ", count(failed), count(results.rows.length));
   status.textContent = rows.length < results.rows.length ? `${all} · ${t("{0} shown", count(rows.length))}` : all;

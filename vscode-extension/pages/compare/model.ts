@@ -1,6 +1,7 @@
 /** The compared tensors as rows of a table: columns, order, filter, and the curve of errors over ops. */
 import type { Numbers } from "../../src/protocol/generated";
 import type { ComparedRows, Row } from "../../src/compare/results";
+import type { Order } from "../shared/order";
 
 /** A metric by its name in the answer. `isWorseHigh`: whether the larger number is the larger error. */
 export const METRICS = [
@@ -15,11 +16,11 @@ export const METRICS = [
 ] as const satisfies readonly { readonly name: keyof Numbers; readonly isWorseHigh: boolean }[];
 
 export type Metric = (typeof METRICS)[number]["name"];
-export type Column = Metric | "verdict" | "line" | "opcode" | "tensor";
+export type ColumnName = Metric | "verdict" | "line" | "opcode" | "tensor";
 
-export interface Order {
-  readonly column: Column;
-  readonly isDescending: boolean;
+/** What the table shows of a compared tensor. */
+export interface Compared extends Pick<Row, "verdict" | "line" | "opcode" | "name" | "role" | "index"> {
+  readonly numbers: Pick<Numbers, Metric> | null;
 }
 
 export interface Filter {
@@ -33,12 +34,12 @@ export interface Filter {
 const VERDICTS = ["fail", "excepted", "unknown", "pass"] as const;
 
 /** A metric as a number; undefined where nothing was measured. What is not finite comes as text. */
-export function metricOf({ numbers }: Row, metric: Metric): number | undefined {
+export function metricOf({ numbers }: Pick<Compared, "numbers">, metric: Metric): number | undefined {
   const value = numbers?.[metric];
   return value === null || value === undefined ? undefined : Number(value);
 }
 
-export function shownRows({ rows }: ComparedRows, filter: Filter, order: Order | undefined): Row[] {
+export function shownRows({ rows }: ComparedRows, filter: Filter, order: Order<ColumnName> | undefined): Row[] {
   const found = rows.filter(
     (row) =>
       (!filter.onlyFailed || row.verdict === "fail") &&
@@ -49,7 +50,7 @@ export function shownRows({ rows }: ComparedRows, filter: Filter, order: Order |
 }
 
 /** Rows without the number come last, whichever way the table is sorted. */
-function compared(one: Row, other: Row, { column, isDescending }: Order): number {
+export function compared(one: Compared, other: Compared, { column, isDescending }: Order<ColumnName>): number {
   const [left, right] = [keyOf(one, column), keyOf(other, column)];
   if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
   const sign = isDescending ? -1 : 1;
@@ -57,7 +58,7 @@ function compared(one: Row, other: Row, { column, isDescending }: Order): number
   return sign * (left - right);
 }
 
-function keyOf(row: Row, column: Column): number | string | undefined {
+function keyOf(row: Compared, column: ColumnName): number | string | undefined {
   switch (column) {
     case "verdict":
       return VERDICTS.indexOf(row.verdict);
@@ -74,19 +75,22 @@ function keyOf(row: Row, column: Column): number | string | undefined {
   }
 }
 
-/** A point of the curve: how far off a result is; `isFinite`: whether that is a number. */
-export interface ErrorPoint {
-  readonly row: Row;
+/** A point of the curve: how far off a result is; 1 where that is no number. */
+export interface ErrorPoint<Tensor> {
+  readonly row: Tensor;
   readonly error: number;
 }
 
-/** Largest difference of each result as a share of the greatest expected number where that is known, in the order of ops. */
-export function curveOf({ rows }: ComparedRows): ErrorPoint[] {
+/** 1 - a similarity of each result, in the order of ops. */
+export function curveOf<Tensor extends Compared>(
+  rows: readonly Tensor[],
+  similarity: "cosine" | "euclidean" = "cosine",
+): ErrorPoint<Tensor>[] {
   return rows
     .filter(({ role, numbers }) => role !== "operand" && numbers !== null)
     .map((row) => {
-      const cosine = metricOf(row, "cosine") ?? NaN;
-      return { row, error: Number.isFinite(cosine) ? Math.max(1 - cosine, 0) : 1 };
+      const value = metricOf(row, similarity) ?? NaN;
+      return { row, error: Number.isFinite(value) ? Math.max(1 - value, 0) : 1 };
     });
 }
 

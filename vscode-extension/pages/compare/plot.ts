@@ -1,8 +1,8 @@
 /** The curve of errors over the ops, on a logarithmic scale. */
 import { html, svg } from "../shared/dom";
 import { t } from "../shared/l10n";
-import type { Row } from "../../src/compare/results";
-import type { ErrorPoint } from "./model";
+import { short } from "../tensor/colours";
+import type { Compared, ErrorPoint } from "./model";
 
 /** Pixels around the plot, for its axes. */
 const MARGIN = { left: 44, right: 8, top: 8, bottom: 16 } as const;
@@ -13,25 +13,30 @@ const RADIUS = 3;
 /** From the axis to its numbers, and from a line down to their middle. */
 const TEXT = { left: 6, down: 4 } as const;
 
-export class Plot {
+export class Plot<Tensor extends Compared> {
   readonly element = html("div", { class: "plot" });
-  private points: readonly ErrorPoint[] = [];
-  private culprit: Row | undefined;
-  private selected: Row | undefined;
+  private points: readonly ErrorPoint<Tensor>[] = [];
+  private isCulprit: (row: Tensor) => boolean = () => false;
+  private selected: Tensor | undefined;
 
-  constructor(private readonly choose: (row: Row) => void) {
+  /** `caption`: what is drawn over what. */
+  constructor(
+    private readonly caption: string,
+    private readonly choose: (row: Tensor) => void,
+  ) {
     new ResizeObserver(() => {
       this.draw();
     }).observe(this.element);
   }
 
-  show(points: readonly ErrorPoint[], isCulprit: (row: Row) => boolean): void {
+  /** `isCulprit`: whether an op is at fault by itself. */
+  show(points: readonly ErrorPoint<Tensor>[], isCulprit: (row: Tensor) => boolean): void {
     this.points = points;
-    this.culprit = points.find(({ row }) => isCulprit(row))?.row;
+    this.isCulprit = isCulprit;
     this.draw();
   }
 
-  select(row: Row): void {
+  select(row: Tensor): void {
     this.selected = row;
     this.draw();
   }
@@ -57,16 +62,21 @@ export class Plot {
     }
     const line = this.points.map(({ error }, i) => `${i === 0 ? "M" : "L"}${x(i).toFixed(1)} ${y(error).toFixed(1)}`);
     const marks = this.points.flatMap(({ row, error }, i) => {
-      const isMarked = row === this.culprit || row === this.selected;
+      const isCulprit = this.isCulprit(row);
+      const isMarked = isCulprit || row === this.selected;
       if (row.verdict !== "fail" && !isMarked) return [];
-      const names = [row.verdict, row === this.culprit && "culprit", row === this.selected && "selected"];
+      const names = [row.verdict, isCulprit && "culprit", row === this.selected && "selected"];
       return [
-        svg("circle", {
-          class: names.filter(Boolean).join(" "),
-          cx: x(i),
-          cy: y(error),
-          r: isMarked ? RADIUS + 1 : RADIUS,
-        }),
+        svg(
+          "circle",
+          {
+            class: names.filter(Boolean).join(" "),
+            cx: x(i),
+            cy: y(error),
+            r: isMarked ? RADIUS + 1 : RADIUS,
+          },
+          svg("title", {}, `${row.name}: ${short(error)}`),
+        ),
       ];
     });
     const picture = svg(
@@ -75,16 +85,12 @@ export class Plot {
         width: MARGIN.left + width + MARGIN.right,
         height: MARGIN.top + HEIGHT + MARGIN.bottom,
         role: "img",
-        "aria-label": t("1 - cosine of each result in the order of the ops; the table has the same numbers"),
+        "aria-label": t("{0}; the table has the same numbers", this.caption),
       },
       ...rules,
       svg("path", { class: "curve", d: line.join("") }),
       ...marks,
-      svg(
-        "text",
-        { class: "faint", x: MARGIN.left, y: MARGIN.top + HEIGHT + MARGIN.bottom - TEXT.down },
-        t("1 - cosine, over the ops"),
-      ),
+      svg("text", { class: "faint", x: MARGIN.left, y: MARGIN.top + HEIGHT + MARGIN.bottom - TEXT.down }, this.caption),
     );
     picture.addEventListener("click", ({ offsetX }) => {
       const index = Math.floor(((offsetX - MARGIN.left) / width) * this.points.length);

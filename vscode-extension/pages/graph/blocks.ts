@@ -94,3 +94,14 @@ function kindsText(nodes: readonly GraphNode[]): string {
   const text = sorted.slice(0, KINDS).map(([kind, count]) => (count > 1 ? `${kind} ×${String(count)}` : kind));
   return text.join(", ") + (sorted.length > KINDS ? " …" : "");
 }
+
+/** From a node along an edge, or to the node before or after it. */
+export type Step = "reader" | "writer" | "next" | "previous";
+
+/** The node a step away from this one. */
+export function neighbour({ nodes, edges }: Visible, { id }: GraphNode, step: Step): GraphNode | undefined {
+  if (step === "next" || step === "previous")
+    return nodes[nodes.findIndex((node) => node.id === id) + (step === "next" ? 1 : -1)];
+  const edge = edges.find(({ tail, head }) => (step === "reader" ? tail : head) === id);
+  return nodes.find((node) => node.id === (step === "reader" ? edge?.head : edge?.tail));
+}

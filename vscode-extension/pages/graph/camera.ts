@@ -1,5 +1,5 @@
 /** Which part of the graph is in sight, and how large. */
-import { NODE, type Point } from "./layout";
+import { NODE, type Point } from "./measures";
 
 /** Scales: the limits. */
 const SCALE = { least: 0.01, most: 3 } as const;

@@ -3,7 +3,9 @@ import type { GraphNode } from "../../src/protocol/generated";
 import { svg } from "../shared/dom";
 import { t } from "../shared/l10n";
 import { type } from "../shared/text";
-import { NODE, type Frame, type Placed, type Point } from "./layout";
+import type { Frame } from "./frames";
+import type { Placed } from "./layout";
+import { NODE, type Point } from "./measures";
 import type { Paint } from "./model";
 
 /** Letters that a box has room for. */

@@ -3,18 +3,17 @@ import "./graph.css";
 import type { ComparedRows } from "../../src/compare/results";
 import { textOf } from "../../src/protocol/errors";
 import type { Graph, GraphNode } from "../../src/protocol/generated";
-import { button, html, svg } from "../shared/dom";
+import { button, html } from "../shared/dom";
 import { ask } from "../shared/host";
 import { inserted, t } from "../shared/l10n";
 import { Search } from "../shared/search";
 import { follow, openLine, progressText, saveText } from "../shared/session";
 import { count } from "../shared/text";
 import { byVerdict, combined, legend, type Colouring, type Paint } from "./model";
-import { KEY_ZOOM, Picture } from "./picture";
+import { Picture } from "./picture";
 import { Properties } from "./properties";
+import { legendElements, zoomButtons } from "./tools";
 
-/** Pixels of a side of a square in the legend. */
-const SWATCH = 12;
 /** Marks when the graph is drawn first, for the benchmark. */
 const COMPLETE = "complete";
 const CHOICES: readonly [Colouring, string][] = [
@@ -96,27 +95,7 @@ document.body.append(
     { class: "bar", role: "toolbar", "aria-label": t("Graph") },
     choice,
     html("label", { for: "constants" }, ...inserted("{0} constants", constants)),
-    button(
-      "+",
-      () => {
-        picture.zoom(KEY_ZOOM);
-      },
-      { title: t("Zoom in (wheel)"), "aria-label": t("Zoom in") },
-    ),
-    button(
-      "−",
-      () => {
-        picture.zoom(1 / KEY_ZOOM);
-      },
-      { title: t("Zoom out (wheel)"), "aria-label": t("Zoom out") },
-    ),
-    button(
-      t("All"),
-      () => {
-        picture.fit();
-      },
-      { title: t("Show everything") },
-    ),
+    ...zoomButtons(picture),
     button(
       t("Now"),
       () => {
@@ -201,18 +180,7 @@ async function colour(): Promise<void> {
   picture.paint(paint, combined(colouring));
   key.replaceChildren(
     html("span", { class: "trouble" }, problem),
-    ...legend(colouring, graph.nodes, paint).map(({ color, note }) =>
-      html(
-        "span",
-        {},
-        svg(
-          "svg",
-          { width: SWATCH, height: SWATCH, "aria-hidden": "true" },
-          svg("rect", { class: "swatch", width: SWATCH, height: SWATCH, fill: color }),
-        ),
-        ` ${note}`,
-      ),
-    ),
+    ...legendElements(legend(colouring, graph.nodes, paint)),
   );
 }
 

@@ -3,7 +3,8 @@ import type { GraphNode } from "../../src/protocol/generated";
 import { html } from "../shared/dom";
 import { t } from "../shared/l10n";
 import type { Sight } from "./camera";
-import { NODE, type Placed } from "./layout";
+import type { Placed } from "./layout";
+import { NODE } from "./measures";
 
 /** Pixels. */
 const MOST = { width: 130, height: 180 } as const;

@@ -19,6 +19,11 @@ const VERDICTS: Readonly<Record<Verdict, Paint>> = {
   excepted: { color: "#d0d0d0", note: t("left out") },
 };
 
+/** The meaning of the colour of a node that a report was painted by. */
+export function paintedByVerdict({ color }: GraphNode): Paint {
+  return Object.values(VERDICTS).find((paint) => paint.color === color) ?? VERDICTS.unknown;
+}
+
 /** The ends of the colours that `tdb/graph` gives nodes by time. */
 const TIME_RAMP = { none: "#ffffff", most: "#ff6969" } as const;
 

@@ -2,23 +2,20 @@
 import type { Graph, GraphNode } from "../../src/protocol/generated";
 import { html, svg } from "../shared/dom";
 import { t } from "../shared/l10n";
-import { blocksOf, visible, WHOLE_NODES, type Block, type Visible } from "./blocks";
+import { blocksOf, neighbour, visible, WHOLE_NODES, type Block, type Visible } from "./blocks";
 import { Camera, contains, grown, type Sight } from "./camera";
-import { arrow, boxElement, edgeElement, farElements, frameElement } from "./elements";
-import { NODE, place, type Placed, type Point } from "./layout";
+import { arrow, farElements } from "./elements";
+import { place, type Placed } from "./layout";
 import { Minimap } from "./minimap";
 import { combined, type Paint } from "./model";
 import { savedText } from "./saving";
+import { sceneElements } from "./scene";
+import { listen } from "./walking";
 
 /** Scales of the picture: what its texts can be read from, and below which boxes have none. */
 const SCALE = { far: 0.3, readable: 0.8 } as const;
-/** By a key or a button, and by a step of the wheel. */
-export const KEY_ZOOM = 1.25;
-const WHEEL_ZOOM = 1.15;
 /** Nodes up to which all have their elements, wherever they are. */
 const ALL_ELEMENTS = 400;
-/** The pointer drags when it has moved this far. */
-const DRAGGED = 3;
 
 export interface Listener {
   chosen(node: GraphNode, block: Block | undefined): void;
@@ -59,18 +56,40 @@ export class Picture {
   constructor(private readonly listener: Listener) {
     this.surface.append(svg("defs", {}, arrow()), this.world);
     this.element.append(this.surface, this.minimap.element);
-    this.surface.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      const box = this.surface.getBoundingClientRect();
-      this.zoom(WHEEL_ZOOM ** -Math.sign(event.deltaY), event.clientX - box.left, event.clientY - box.top);
-    });
-    this.surface.addEventListener("keydown", (event) => {
-      if (!event.ctrlKey && !event.metaKey && this.pressed(event.key)) event.preventDefault();
-    });
     new ResizeObserver(() => {
       this.move();
     }).observe(this.element);
-    this.drag();
+    listen(this.surface, {
+      pan: (x, y) => {
+        this.camera.pan(x, y);
+        this.move();
+      },
+      zoom: (factor, x, y) => {
+        this.zoom(factor, x, y);
+      },
+      press: (id) => {
+        const node = this.shown.nodes.find((one) => one.id === id);
+        if (node === undefined) return;
+        this.select(node);
+        this.enter(node);
+      },
+      walk: (step) => {
+        const node = this.selected === undefined ? this.start() : neighbour(this.shown, this.selected, step);
+        if (node !== undefined) this.select(node);
+      },
+      enter: () => {
+        if (this.selected !== undefined) this.enter(this.selected);
+      },
+      fold: () => {
+        if (this.selected !== undefined) this.fold(this.selected);
+      },
+      fit: () => {
+        this.fit();
+      },
+      search: () => {
+        this.listener.search();
+      },
+    });
   }
 
   /** Blocks of a large graph are closed, but for the first one and that of the ops that run next. */
@@ -247,37 +266,10 @@ export class Picture {
     );
   }
 
-  /** Frames, edges and boxes; `area`: of those that reach into it. */
   private elements(area: Sight | undefined): SVGElement[] {
-    const { placed } = this;
+    const { placed, shown, selected, current } = this;
     if (placed === undefined) return [];
-    const inside = ({ x, y }: Point) =>
-      area === undefined ||
-      (Math.abs(x - area.left - area.width / 2) <= (area.width + NODE.width) / 2 &&
-        Math.abs(y - area.top - area.height / 2) <= (area.height + NODE.height) / 2);
-    const edges = placed.edges.filter(({ points }) => points.some(inside)).map(edgeElement);
-    for (const edge of edges)
-      edge.classList.toggle(
-        "selected",
-        edge.dataset.tail === this.selected?.id || edge.dataset.head === this.selected?.id,
-      );
-    const boxes = this.shown.nodes.flatMap((node) => {
-      const at = placed.nodes.get(node.id);
-      return at !== undefined && inside(at) ? [this.box(node, at)] : [];
-    });
-    return [...placed.frames.map(frameElement), ...edges, ...boxes];
-  }
-
-  private box(node: GraphNode, at: Point): SVGElement {
-    const block = this.shown.closed.get(node.id);
-    const box = boxElement(node, at, this.paintShown(node), block?.nodes.length);
-    const members = block?.nodes ?? [node];
-    box.classList.toggle(
-      "current",
-      members.some(({ line, opcode }) => opcode !== "input" && this.current.includes(line)),
-    );
-    box.classList.toggle("selected", node.id === this.selected?.id);
-    return box;
+    return sceneElements({ placed, shown, selected, current, paint: (node) => this.paintShown(node) }, area);
   }
 
   /** `always`: into the middle, even if it is in sight. */
@@ -288,65 +280,13 @@ export class Picture {
     this.move();
   }
 
-  private pressed(key: string): boolean {
-    const next = {
-      ArrowDown: () => this.along("tail", "head"),
-      ArrowUp: () => this.along("head", "tail"),
-      ArrowRight: () => this.beside(1),
-      ArrowLeft: () => this.beside(-1),
-    }[key];
-    const node = next?.();
-    if (node !== undefined) this.select(node);
-    else if (key === "Enter" && this.selected !== undefined) this.enter(this.selected);
-    else if (key === "f" && this.selected !== undefined) this.fold(this.selected);
-    else if (key === "/") this.listener.search();
-    else if (key === "+" || key === "-") this.zoom(key === "+" ? KEY_ZOOM : 1 / KEY_ZOOM);
-    else if (key === "Home") this.fit();
-    else return next !== undefined;
-    return true;
+  private start(): GraphNode | undefined {
+    return this.nodeShown(this.currentNode()) ?? this.shown.nodes[0];
   }
 
   private enter(node: GraphNode): void {
     const block = this.shown.closed.get(node.id);
     if (block === undefined) this.listener.opened(node);
     else this.unfoldBlock(block);
-  }
-
-  private along(from: "tail" | "head", to: "tail" | "head"): GraphNode | undefined {
-    if (this.selected === undefined) return this.start();
-    const id = this.selected.id;
-    const edge = this.shown.edges.find((found) => found[from] === id);
-    return this.shown.nodes.find((node) => node.id === edge?.[to]);
-  }
-
-  private beside(step: number): GraphNode | undefined {
-    const { selected, shown } = this;
-    if (selected === undefined) return this.start();
-    return shown.nodes[shown.nodes.findIndex(({ id }) => id === selected.id) + step];
-  }
-
-  private start(): GraphNode | undefined {
-    return this.nodeShown(this.currentNode()) ?? this.shown.nodes[0];
-  }
-
-  private drag(): void {
-    let last: (Point & { isMoved: boolean }) | undefined;
-    this.surface.addEventListener("pointerdown", ({ clientX, clientY }) => {
-      last = { x: clientX, y: clientY, isMoved: false };
-    });
-    this.surface.addEventListener("pointermove", ({ clientX, clientY, buttons }) => {
-      if (last === undefined || buttons !== 1) return;
-      if (!last.isMoved && Math.hypot(clientX - last.x, clientY - last.y) < DRAGGED) return;
-      this.camera.pan(clientX - last.x, clientY - last.y);
-      last = { x: clientX, y: clientY, isMoved: true };
-      this.move();
-    });
-    this.surface.addEventListener("click", ({ target }) => {
-      const id = (target as Element).closest<SVGElement>(".node")?.dataset.id;
-      const node = this.shown.nodes.find((one) => one.id === id);
-      if (last?.isMoved || node === undefined) return;
-      this.select(node);
-      this.enter(node);
-    });
   }
 }

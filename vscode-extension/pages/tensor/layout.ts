@@ -136,6 +136,12 @@ export class Layout {
     return { rows: this.extent("row"), columns: this.extent("column") };
   }
 
+  /** The cell itself, or the nearest one of the plane. */
+  nearest({ row, column }: Cell): Cell {
+    const { rows, columns } = this.plane;
+    return { row: Math.max(0, Math.min(rows - 1, row)), column: Math.max(0, Math.min(columns - 1, column)) };
+  }
+
   /** The element at a cell; undefined after the last channel. */
   indexAt({ row, column }: Cell): number[] | undefined {
     const { rows, columns } = this.pane;

@@ -1,5 +1,7 @@
 /** Which tensor each picture is of: the subject itself, its reference, or another tensor that it is compared with. */
 import type { Source, Subject } from "../../src/protocol/messages";
+import { ask } from "../shared/host";
+import { t } from "../shared/l10n";
 
 /** Arguments of a request about some of a tensor's numbers. */
 export type Part<Of extends string> = Subject & { readonly of: Of };
@@ -24,6 +26,16 @@ export class Subjects {
     if (of === "reference") return { ...subject, expression: other, of: "actual" };
     if (of === "error") return { ...subject, expression: this.difference(other), of: "actual" };
     return { ...subject, of };
+  }
+
+  /** Compare with an expression, or with the reference if that is empty; throws where its shape is not `shape`. */
+  async compareWith(expression: string, shape: readonly number[]): Promise<void> {
+    if (expression !== "") {
+      const found = await ask("tdb/tensor", { ...this.subject, expression });
+      if (found.shape.join() !== shape.join())
+        throw new Error(t("{0} has another shape: [{1}], not [{2}]", expression, found.shape.join(), shape.join()));
+    }
+    this.other = expression === "" ? undefined : expression;
   }
 
   /** `(in[0]) - (out[0])` */

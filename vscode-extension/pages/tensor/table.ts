@@ -14,6 +14,15 @@ function rowsShown(): number {
   return window.innerHeight < ROWS.from ? ROWS.low : ROWS.high;
 }
 
+/** Bits of an element whose type does not say, and of a hexadecimal digit. */
+const WORD_BITS = 32;
+const DIGIT_BITS = 4;
+
+/** Hexadecimal digits of an element: of `f16`, 4. */
+export function digitsOf(dtype: string): number {
+  return Number(/\d+/.exec(dtype)?.[0] ?? WORD_BITS) / DIGIT_BITS;
+}
+
 /** The numbers around the cursor, as a table that the keyboard moves in. */
 export class Table {
   readonly element = html("table", { role: "grid", "aria-label": t("Numbers around the cursor"), tabindex: 0 });

@@ -1,5 +1,4 @@
 /** The tensor view: pictures, table, statistics and the element at the cursor. */
-import { textOf } from "../../src/protocol/errors";
 import type { TensorDescription } from "../../src/protocol/generated";
 import type { FileFormat, FromTensorPage, Source, Subject } from "../../src/protocol/messages";
 import { html } from "../shared/dom";
@@ -7,22 +6,19 @@ import { ask, send } from "../shared/host";
 import { t } from "../shared/l10n";
 import { Axes } from "./axes";
 import { Beside } from "./beside";
-import { short, SIGNED, type Colour, type Range } from "./colours";
+import { SIGNED, type Colour, type Range } from "./colours";
 import { Controls } from "./controls";
-import { HeatMap, KEY_ZOOM } from "./heatmap";
+import { Heading } from "./heading";
 import { History } from "./history";
 import { Layout, type Cell } from "./layout";
+import { Pictures } from "./pictures";
 import { Pin } from "./pin";
 import { Scale, symmetric } from "./scale";
-import { sourceName } from "./sources";
 import type { Stage } from "./stage";
+import { Status } from "./status";
 import { Subjects } from "./subjects";
-import { Table } from "./table";
+import { digitsOf, Table } from "./table";
 import { Tiles } from "./tiles";
-
-/** Bits of an element whose type does not say, and of a hexadecimal digit. */
-const WORD_BITS = 32;
-const DIGIT_BITS = 4;
 
 export class TensorView implements Stage {
   readonly camera = { top: 0, left: 0, scale: 0, aspect: 1, isFitted: true };
@@ -32,7 +28,6 @@ export class TensorView implements Stage {
   readonly tiles: Tiles;
   private description: TensorDescription | undefined;
   private drawing = false;
-  private maps: HeatMap[] = [];
   private readonly table = new Table(this);
   private readonly beside: Beside;
   private readonly axes: Axes;
@@ -40,10 +35,9 @@ export class TensorView implements Stage {
   private readonly pin: Pin;
   private readonly history: History;
   private readonly controls: Controls;
-  private readonly title = html("h1");
-  private readonly about = html("p", { id: "about" });
-  private readonly pictures = html("div", { class: "maps" });
-  private readonly status = html("p", { id: "status", role: "status" });
+  private readonly heading = new Heading();
+  private readonly pictures = new Pictures(this);
+  private readonly status = new Status();
 
   constructor(subject: Subject) {
     const redraw = () => {
@@ -54,7 +48,7 @@ export class TensorView implements Stage {
       (of) => this.subjects.part(of),
       () => this.layout.plane,
       redraw,
-      this.complain,
+      this.status.complain,
     );
     this.scale = new Scale(redraw);
     this.beside = new Beside({
@@ -70,9 +64,9 @@ export class TensorView implements Stage {
         this.scale.brush(range);
       },
       when: (index) => {
-        this.history.show(this.subjects.subject, this.description?.ordinal ?? 0, index).catch(this.complain);
+        this.history.show(this.subjects.subject, this.description?.ordinal ?? 0, index).catch(this.status.complain);
       },
-      failed: this.complain,
+      failed: this.status.complain,
     });
     this.axes = new Axes(
       () => this.layout,
@@ -102,11 +96,10 @@ export class TensorView implements Stage {
           this.again();
         },
         compare: (expression) => {
-          void this.compare(expression);
+          this.compare(expression).catch(this.status.complain);
         },
         zoom: (step) => {
-          if (step === "fit") this.maps[0]?.whole();
-          else this.maps[0]?.zoom(step === "in" ? KEY_ZOOM : 1 / KEY_ZOOM);
+          this.pictures.zoom(step);
         },
         save: (format) => {
           this.save(format);
@@ -150,11 +143,10 @@ export class TensorView implements Stage {
   }
 
   moveTo({ row, column }: Cell): void {
-    const { rows, columns } = this.layout.plane;
-    const to = { row: Math.max(0, Math.min(rows - 1, row)), column: Math.max(0, Math.min(columns - 1, column)) };
+    const to = this.layout.nearest({ row, column });
     if (this.layout.indexAt(to) === undefined) return; // after the last channel
     this.cursor = to;
-    this.maps[0]?.reveal(this.cursor);
+    this.pictures.reveal(this.cursor);
     this.redraw();
     this.point();
   }
@@ -166,11 +158,10 @@ export class TensorView implements Stage {
     requestAnimationFrame(() => {
       this.drawing = false;
       if (this.description === undefined) return;
-      this.pictures.style.setProperty("--highest", `${String(this.maps[0]?.highest ?? 0)}px`);
-      if (this.camera.scale === 0 && this.maps[0]?.canvas.clientWidth) this.maps[0].fit();
+      this.pictures.measure();
       if (this.camera.scale === 0) return;
       this.tiles.look();
-      for (const map of this.maps) map.draw();
+      this.pictures.draw();
       this.table.draw();
       this.tiles.fetch();
       document.body.dataset.complete = String(this.tiles.complete);
@@ -180,11 +171,11 @@ export class TensorView implements Stage {
   /** The cell under the pointer, of all pictures at once. */
   hover(cell: Cell | undefined): void {
     const index = cell && this.layout.indexAt(cell);
-    const numbers = this.maps.flatMap(({ of }) => {
-      const number = cell && this.tiles.number(of, cell.row, cell.column);
-      return number === undefined ? [] : [`${sourceName(of, this.other)} ${short(number)}`];
-    });
-    this.say(index === undefined || numbers.length === 0 ? "" : `[${index.join(", ")}]: ${numbers.join(" · ")}`, true);
+    const numbers = cell === undefined ? [] : this.pictures.numbers(cell);
+    this.status.say(
+      index === undefined || numbers.length === 0 ? "" : `[${index.join(", ")}]: ${numbers.join(" · ")}`,
+      true,
+    );
   }
 
   // The tensor
@@ -205,28 +196,21 @@ export class TensorView implements Stage {
       await this.beside.summarise(description, this.controls.source);
       await this.history.show(subject, description.ordinal);
     } catch (error) {
-      this.complain(error);
+      this.status.complain(error);
     }
   }
 
   ended(): void {
     document.body.classList.add("ended");
-    this.say(t("The session has ended; these are its last numbers."));
+    this.status.say(t("The session has ended; these are its last numbers."));
   }
 
   private describe(description: TensorDescription): void {
-    const { title, dtype, shape, type, layout, scale, zeroPoint, pending, ordinal, commands } = description;
-    this.title.textContent = `${title} `;
-    this.title.append(html("code", {}, `${dtype}[${shape.join(",")}]`));
-    const quantised = scale !== 1 || zeroPoint !== 0 ? t("scale {0}, zero point {1}", scale, zeroPoint) : "";
-    const time = t("command {0} of {1}", ordinal.toLocaleString("en"), commands.toLocaleString("en"));
-    this.about.textContent = [time, pending ? t("not yet computed") : "", layout, quantised]
-      .filter(Boolean)
-      .join(" · ");
-    this.about.title = type ?? "";
+    const { dtype, ordinal, commands } = description;
+    this.heading.show(description);
     this.pin.describe(ordinal, commands);
-    this.say("");
-    this.table.digits = Number(/\d+/.exec(dtype)?.[0] ?? WORD_BITS) / DIGIT_BITS;
+    this.status.say("");
+    this.table.digits = digitsOf(dtype);
     document.body.dataset.ordinal = String(ordinal);
   }
 
@@ -248,8 +232,7 @@ export class TensorView implements Stage {
 
   private placeMaps({ hasReference, scale, zeroPoint }: TensorDescription): void {
     const sources = this.subjects.sources(hasReference);
-    this.maps = sources.map((of) => new HeatMap(of, this));
-    this.pictures.replaceChildren(...this.maps.map((map) => map.element));
+    this.pictures.place(sources);
     this.controls.offer(sources, scale !== 1 || zeroPoint !== 0, this.other);
     this.tabulate();
     this.camera.scale = 0;
@@ -266,18 +249,8 @@ export class TensorView implements Stage {
   }
 
   private async compare(other: string): Promise<void> {
-    try {
-      if (other !== "") {
-        const { shape } = await ask("tdb/tensor", { ...this.subjects.subject, expression: other });
-        const ours = this.description?.shape ?? [];
-        if (shape.join() !== ours.join())
-          throw new Error(t("{0} has another shape: [{1}], not [{2}]", other, shape.join(), ours.join()));
-      }
-      this.subjects.other = other === "" ? undefined : other;
-      this.again();
-    } catch (error) {
-      this.complain(error);
-    }
+    await this.subjects.compareWith(other, this.description?.shape ?? []);
+    this.again();
   }
 
   /** Go to an element wherever it is. */
@@ -300,23 +273,12 @@ export class TensorView implements Stage {
 
   private summarise(): void {
     if (this.description !== undefined)
-      this.beside.summarise(this.description, this.controls.source).catch(this.complain);
-  }
-
-  private readonly complain = (error: unknown): void => {
-    this.say(textOf(error));
-  };
-
-  /** `isPassing`: it is cut off where it is longer than its line. */
-  private say(text: string, isPassing = false): void {
-    this.status.textContent = text;
-    this.status.classList.toggle("passing", isPassing);
+      this.beside.summarise(this.description, this.controls.source).catch(this.status.complain);
   }
 
   private save(format: FileFormat): void {
     const { source } = this.controls;
-    const map = this.maps.find(({ of }) => of === source);
-    const picture = format === "png" ? map?.canvas.toDataURL("image/png").split(",")[1] : undefined;
+    const picture = format === "png" ? this.pictures.png(source) : undefined;
     send({ type: "save", format, subject: this.subjects.subject, of: source, picture } satisfies FromTensorPage);
   }
 
@@ -325,12 +287,12 @@ export class TensorView implements Stage {
     const main = html(
       "main",
       {},
-      this.pictures,
-      html("div", { class: "bar" }, key, html("span", { class: "fill" }), this.status),
+      this.pictures.element,
+      html("div", { class: "bar" }, key, html("span", { class: "fill" }), this.status.element),
       html("div", { class: "table" }, this.table.element),
     );
     document.body.replaceChildren(
-      html("header", {}, html("div", { class: "heading" }, this.title, this.about), row, more, this.history.element),
+      html("header", {}, this.heading.element, row, more, this.history.element),
       html("div", { class: "body" }, main, this.beside.element),
     );
   }

@@ -3,23 +3,21 @@ import { html } from "../shared/dom";
 import { t } from "../shared/l10n";
 import { bytes } from "../shared/text";
 import { Span } from "../shared/ticks";
-import { KEY_ZOOM, WHEEL_ZOOM } from "../shared/zoom";
+import { WHEEL_ZOOM } from "../shared/zoom";
 import { kindsByTime } from "./colours";
+import { press } from "./keys";
 import { firstAfter, levelAt, NOTHING, timeOf, type Slice, type Timeline } from "./model";
 import { GUTTER, Painter, RIGHT, timeX, type Picture } from "./painter";
+import { repainting, resize } from "./repainting";
 import { AXIS, foldedAtFirst, OPS, Rows, type Found } from "./rows";
+import { duration, Tip } from "./tip";
 
-/** From the pointer to the tip, and the room that is kept for it on the right. */
-const TIP = { right: 12, down: 16, room: 240 } as const;
 /** The pointer drags when it has moved this far. */
 const DRAGGED = 3;
 /** The plot is never narrower, however narrow its page. */
 const LEAST_PLOT = 10;
-/** The shortest visible part, as a share of the whole time; and how far a key moves it. */
+/** The shortest visible part, as a share of the whole time. */
 const LEAST_SHARE = 1e-5;
-const KEY_MOVE = 0.2;
-/** Decimals of a time in words. */
-const TIME_DECIMALS = 3;
 
 export interface Listener {
   chosen(found: Found): void;
@@ -39,7 +37,7 @@ export class Drawing {
       "Timeline of the engines. Arrow keys go from op to op and between engines, Enter goes to the line, W and S zoom, A and D move, slash searches, F folds the core, Home shows all.",
     ),
   });
-  private readonly tip = html("div", { class: "tip hidden", "aria-hidden": "true" });
+  private readonly tip = new Tip(this.element);
   private timeline = NOTHING;
   private folded: Set<number> | undefined;
   private rows = new Rows(NOTHING, new Set());
@@ -51,19 +49,13 @@ export class Drawing {
   private flows: readonly (readonly [number, number])[] = [];
   private estimated = 0;
   private pointer: number | undefined;
-  private isAsked = false;
+  private readonly draw = repainting(this.element, () => {
+    this.paint();
+  });
   kinds: readonly string[] = [];
 
   constructor(private readonly listener: Listener) {
-    this.element.append(this.canvas, this.tip);
-    const draw = () => {
-      this.draw();
-    };
-    new ResizeObserver(draw).observe(this.element);
-    // The theme's colours change with these attributes.
-    const themes = new MutationObserver(draw);
-    for (const root of [document.documentElement, document.body])
-      themes.observe(root, { attributes: true, attributeFilter: ["class", "style"] });
+    this.element.append(this.canvas, this.tip.element);
     this.listen();
   }
 
@@ -139,6 +131,16 @@ export class Drawing {
     this.canvas.focus();
   }
 
+  /** Fold the core of what is selected, or the first one, or open it; where there are several. */
+  foldSelected(): void {
+    const core = this.selected?.track.core ?? this.timeline.cores[0];
+    if (core !== undefined && this.timeline.cores.length > 1) this.fold(core);
+  }
+
+  openSelected(): void {
+    if (this.selected !== undefined) this.listener.opened(this.selected);
+  }
+
   /** Fold a core, or open it. */
   private fold(core: number): void {
     if (!this.folded?.delete(core)) this.folded?.add(core);
@@ -202,7 +204,7 @@ export class Drawing {
     });
     canvas.addEventListener("pointerleave", () => {
       this.pointer = undefined;
-      this.tip.classList.add("hidden");
+      this.tip.hide();
     });
     canvas.addEventListener("click", ({ offsetX, offsetY }) => {
       if (last?.moved) return;
@@ -215,7 +217,8 @@ export class Drawing {
       } else this.clear();
     });
     canvas.addEventListener("keydown", (event) => {
-      if (!event.ctrlKey && !event.metaKey && !event.altKey && this.pressed(event.key)) event.preventDefault();
+      if (!event.ctrlKey && !event.metaKey && !event.altKey && press(event.key, this, this.listener))
+        event.preventDefault();
     });
   }
 
@@ -224,7 +227,8 @@ export class Drawing {
     this.listener.ranged(this.range);
   }
 
-  private clear(): void {
+  /** Forget the range. */
+  clear(): void {
     this.range = undefined;
     this.listener.ranged(undefined);
     this.draw();
@@ -232,11 +236,7 @@ export class Drawing {
 
   private hover(x: number, y: number): void {
     const found = this.at(x, y);
-    const text = found ? `${found.slice.name}\n${this.duration(found.slice)}` : this.levelUnder(x, y);
-    this.tip.classList.toggle("hidden", text === undefined);
-    this.tip.textContent = text ?? "";
-    this.tip.style.left = `${String(Math.min(x + TIP.right, this.element.clientWidth - TIP.room))}px`;
-    this.tip.style.top = `${String(y + TIP.down)}px`;
+    this.tip.show(found ? `${found.slice.name}\n${duration(found.slice, this.timeline)}` : this.levelUnder(x, y), x, y);
   }
 
   private levelUnder(x: number, y: number): string | undefined {
@@ -245,65 +245,14 @@ export class Drawing {
     return `${row.counter.title}\n${bytes(levelAt(row.counter, this.timeAt(x)))}`;
   }
 
-  /** `0.303 µs, from 1.2 µs on` */
-  duration({ start, stop }: Pick<Slice, "start" | "stop">): string {
-    const { unit } = this.timeline;
-    const shown = (time: number) => `${Number(time.toFixed(TIME_DECIMALS)).toLocaleString("en-US")} ${unit}`;
-    return t("{0}, from {1} on", shown(stop - start), shown(start));
-  }
-
-  private pressed(key: string): boolean {
-    const actions: Partial<Record<string, () => void>> = {
-      ArrowRight: () => {
-        this.beside(1);
-      },
-      ArrowLeft: () => {
-        this.beside(-1);
-      },
-      ArrowDown: () => {
-        this.across(1);
-      },
-      ArrowUp: () => {
-        this.across(-1);
-      },
-      Enter: () => {
-        if (this.selected !== undefined) this.listener.opened(this.selected);
-      },
-      Escape: () => {
-        this.clear();
-      },
-      Home: () => {
-        this.fit();
-      },
-      "/": () => {
-        this.listener.search();
-      },
-      f: () => {
-        const core = this.selected?.track.core ?? this.timeline.cores[0];
-        if (core !== undefined && this.timeline.cores.length > 1) this.fold(core);
-      },
-      a: () => {
-        this.shift(-KEY_MOVE);
-      },
-      d: () => {
-        this.shift(KEY_MOVE);
-      },
-    };
-    const zoom = { "+": 1 / KEY_ZOOM, "=": 1 / KEY_ZOOM, w: 1 / KEY_ZOOM, "-": KEY_ZOOM, s: KEY_ZOOM };
-    const name = key.length === 1 ? key.toLowerCase() : key;
-    const action = actions[name];
-    if (action !== undefined) action();
-    else if (name in zoom) this.zoom(zoom[name as keyof typeof zoom]);
-    else return false;
-    return true;
-  }
-
-  private shift(share: number): void {
+  /** Move by a share of the visible part. */
+  shift(share: number): void {
     this.span.move(share * this.span.length);
     this.draw();
   }
 
-  private beside(step: number): void {
+  /** To the next one of the same row, or the one before. */
+  beside(step: number): void {
     const { selected } = this;
     if (selected === undefined) {
       this.across(1);
@@ -314,7 +263,7 @@ export class Drawing {
   }
 
   /** To the row above or below: the commands of an engine are below its ops. */
-  private across(step: number): void {
+  across(step: number): void {
     const rows = this.rows.slices;
     const { selected } = this;
     const from = selected ? rows.findIndex(({ slices }) => slices === selected.slices) : -1;
@@ -324,25 +273,11 @@ export class Drawing {
     if (row !== undefined && slice !== undefined) this.choose({ ...row, slice });
   }
 
-  /** Once for each frame, however often it is asked for. */
-  private draw(): void {
-    if (this.isAsked) return;
-    this.isAsked = true;
-    requestAnimationFrame(() => {
-      this.isAsked = false;
-      this.paint();
-    });
-  }
-
   private paint(): void {
     const context = this.canvas.getContext("2d");
     if (context === null) return;
     const ratio = window.devicePixelRatio;
-    const [width, height] = [this.element.clientWidth, Math.max(this.rows.height, 1)];
-    this.canvas.width = width * ratio;
-    this.canvas.height = height * ratio;
-    this.canvas.style.width = `${String(width)}px`;
-    this.canvas.style.height = `${String(height)}px`;
+    resize(this.canvas, this.element.clientWidth, Math.max(this.rows.height, 1), ratio);
     context.scale(ratio, ratio);
     const picture: Picture = {
       timeline: this.timeline,

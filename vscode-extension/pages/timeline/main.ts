@@ -14,6 +14,7 @@ import { Drawing } from "./drawing";
 import { NOTHING, timelineOf } from "./model";
 import { ranking } from "./ranking";
 import { matchesOf, type Found } from "./rows";
+import { duration } from "./tip";
 
 /** Time that the adapter may take for the first part of the estimates, and how much longer for each further one. */
 const PART = { milliseconds: 300, longer: 2 } as const;
@@ -38,7 +39,7 @@ const drawing = new Drawing({
       return;
     }
     const [start, stop] = range;
-    about.replaceChildren(...rangeDetails(timeline, range, drawing.duration({ start, stop })));
+    about.replaceChildren(...rangeDetails(timeline, range, duration({ start, stop }, timeline)));
   },
   search: () => {
     search.focus();
@@ -208,7 +209,7 @@ function describe(found: Found): void {
     after: pairs.filter(([before]) => isOurs(before)).length,
   };
   drawing.flow(pairs);
-  about.replaceChildren(...sliceDetails(timeline, found, drawing.duration(found.slice), waits));
+  about.replaceChildren(...sliceDetails(timeline, found, duration(found.slice, timeline), waits));
 }
 
 function trackOf(ordinal: number): Found["track"] | undefined {

@@ -2,13 +2,17 @@ import * as vscode from "vscode";
 import { SETTINGS } from "../contributions";
 import { log, showWithLog } from "../log";
 import { textOf } from "../protocol/errors";
-import { installInto, makeEnvironment } from "./environment";
+import { installInto, makeEnvironment, type Place } from "./environment";
 import { isNewEnough, type Search } from "./find";
-import type { Installation } from "./installation";
 import { isExecutable, pythonsOnPath, thisMachine } from "./machine";
 import { change, clear, effective } from "./settings";
 import { isOlder, MINIMUM_PYTHON, shown } from "./versions";
 import { notFound } from "./words";
+
+/** What may be installed, where, and the version of the extension, which the debugger must not be older than. */
+interface Wanted extends Place {
+  readonly version: string;
+}
 
 /**
  * The one question to a user without a debugger, or with one that shall be replaced. True when there is one now.
@@ -18,7 +22,7 @@ import { notFound } from "./words";
 export async function ask(
   search: Search | undefined,
   scope: vscode.Uri | undefined,
-  installation: Installation,
+  installation: Wanted,
 ): Promise<boolean> {
   if (!(await mayReplaceCommand(scope))) return false;
   const install = vscode.l10n.t("Install into a Private Environment");
@@ -67,7 +71,7 @@ async function mayReplaceCommand(scope: vscode.Uri | undefined): Promise<boolean
   return answer === replace;
 }
 
-async function installPrivately(scope: vscode.Uri | undefined, installation: Installation): Promise<boolean> {
+async function installPrivately(scope: vscode.Uri | undefined, installation: Wanted): Promise<boolean> {
   if (!(await attempt((report, token) => makeEnvironment(installation, report, token)))) return false;
   // An interpreter that is named is the only one that is tried.
   await clear(SETTINGS.interpreter, scope);
@@ -106,7 +110,7 @@ interface PythonItem extends vscode.QuickPickItem {
 }
 
 /** Let the user choose an interpreter; the debugger is installed for it where it is not. */
-async function choosePython(scope: vscode.Uri | undefined, installation: Installation): Promise<boolean> {
+async function choosePython(scope: vscode.Uri | undefined, installation: Wanted): Promise<boolean> {
   const browse: PythonItem = { label: vscode.l10n.t("Find another..."), path: undefined, hasAdapter: false };
   const chosen = await vscode.window.showQuickPick([...(await pythons(installation)), browse], {
     title: vscode.l10n.t("Python for the debugger"),
@@ -126,12 +130,12 @@ async function choosePython(scope: vscode.Uri | undefined, installation: Install
 }
 
 /** Every Python on PATH that is new enough. */
-async function pythons(installation: Installation): Promise<PythonItem[]> {
+async function pythons(installation: Wanted): Promise<PythonItem[]> {
   const items = await Promise.all(pythonsOnPath().map((path) => described(path, installation)));
   return items.filter((item) => item !== undefined);
 }
 
-async function described(path: string, installation: Installation): Promise<PythonItem | undefined> {
+async function described(path: string, installation: Wanted): Promise<PythonItem | undefined> {
   const about = await thisMachine.interpreter(path);
   if (about === undefined || isOlder(about.python, MINIMUM_PYTHON)) return undefined;
   const hasAdapter = about.version !== null && isNewEnough(about.version, installation.version);
@@ -139,7 +143,7 @@ async function described(path: string, installation: Installation): Promise<Pyth
   return { label: `Python ${about.python.join(".")}`, detail: path, description, path, hasAdapter };
 }
 
-async function browsed(installation: Installation): Promise<PythonItem | undefined> {
+async function browsed(installation: Wanted): Promise<PythonItem | undefined> {
   const [file] = (await vscode.window.showOpenDialog({ title: vscode.l10n.t("Python for the debugger") })) ?? [];
   if (file === undefined) return undefined;
   const item = isExecutable(file.fsPath) ? await described(file.fsPath, installation) : undefined;

@@ -34,6 +34,9 @@ export interface Requests {
   readonly "tdb/travel": { readonly arguments: TravelArguments; readonly body: undefined };
 }
 
+/** Data of a page outside of the editor. */
+export type Page = CheckPage | GraphPage | ViewPage | ZooPage;
+
 export type AnswerArguments = Readonly<Record<string, never>>;
 
 /** Body of `tdb/answer`: an answer as far as it has got. */
@@ -107,6 +110,23 @@ export interface BorderTensor {
   readonly zeroPoint: number;
 }
 
+/** Page of `tdb-dap check`. */
+export interface CheckPage {
+  readonly kind: "check";
+  readonly title: string;
+  readonly outcome: "pass" | "fail" | "drift";
+  readonly headline: string;
+  readonly about: string;
+  readonly differing: readonly DifferingTensor[];
+  /** Tensors that differ and are not described. */
+  readonly more: number;
+  readonly tensors: ComparedTensors;
+  readonly sanitizers: string;
+  readonly layers: TextTable | null;
+  readonly profile: ProfileSection | null;
+  readonly source: MlirText | null;
+}
+
 /** Checksum. */
 export interface Checksum {
   readonly algorithm: "MD5" | "SHA1" | "SHA256" | "timestamp";
@@ -165,6 +185,36 @@ export interface CommandTimes {
   readonly memories?: readonly MemoryLevels[];
 }
 
+/** A list for each metric, with a number for each tensor. */
+export interface ComparedMetrics {
+  readonly cosine: readonly (number | "NaN" | "Infinity" | "-Infinity" | null)[];
+  readonly euclidean: readonly (number | "NaN" | "Infinity" | "-Infinity" | null)[];
+  readonly sqnr: readonly (number | "NaN" | "Infinity" | "-Infinity" | null)[];
+  readonly max_abs: readonly (number | "NaN" | "Infinity" | "-Infinity" | null)[];
+  readonly max_rel: readonly (number | "NaN" | "Infinity" | "-Infinity" | null)[];
+  readonly max_ulp: readonly (number | "NaN" | "Infinity" | "-Infinity" | null)[];
+  readonly bad_share: readonly (number | "NaN" | "Infinity" | "-Infinity" | null)[];
+  readonly nan_count: readonly (number | "NaN" | "Infinity" | "-Infinity" | null)[];
+}
+
+/** A list for each field, with an item for each tensor; a number in place of a text is its place in `texts`. */
+export interface ComparedTensors {
+  readonly texts: readonly string[];
+  readonly line: readonly number[];
+  readonly opcode: readonly number[];
+  readonly name: readonly number[];
+  readonly role: readonly number[];
+  readonly index: readonly number[];
+  readonly verdict: readonly number[];
+  /** Why it is wrong, or why it was not compared. */
+  readonly blame: readonly number[];
+  readonly metrics: ComparedMetrics;
+  /** Places in the lists of tensors that are wrong by their own op. */
+  readonly faults: readonly number[];
+  /** Place of the first op at fault. */
+  readonly culprit: number | null;
+}
+
 /**
  * Our estimates beside the figures of the compiler, over the commands that have both. `rank`: Spearman's correlation of
  * the commands' cycles; `ratio`: sum of ours over the sum of theirs; `total`: cycles of the whole schedule made with
@@ -190,6 +240,14 @@ export interface DataArguments {
   readonly count: number;
 }
 
+/** A tensor that is described in full. */
+export interface DifferingTensor {
+  readonly text: string;
+  readonly line: number;
+  readonly isCulprit: boolean;
+  readonly picture: ErrorPicture | null;
+}
+
 /** One element. */
 export interface ElementArguments {
   readonly expression: string;
@@ -213,6 +271,14 @@ export interface EngineUse {
   readonly commands: number;
   readonly busy: number;
   readonly utilisation: number;
+}
+
+/** Picture and histogram of the error of a tensor. */
+export interface ErrorPicture {
+  /** Rows of letters: `.` no error, `!` no number, else a digit of base 36, a quarter of a power of ten from 1e-8. */
+  readonly heat: readonly string[];
+  /** Elements by relative error: 0, up to 1e-8, 1e-7, ... 1, and above. */
+  readonly histogram: readonly number[];
 }
 
 /** Arguments of `tdb/explain`: a command by ordinal, or an op by its line of final.mlir. */
@@ -283,6 +349,15 @@ export interface GraphNode {
   readonly color: string;
   /** What the color says. */
   readonly note: string;
+}
+
+/** Page of `tdb-dap graph`. */
+export interface GraphPage {
+  readonly kind: "graph";
+  readonly title: string;
+  readonly colouring: "dtype" | "time" | "verdict";
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
 }
 
 /** `frameId`: the frame that is shown; `line` to `endLine`: what is visible of `source`. */
@@ -416,6 +491,13 @@ export interface MemoryWindow {
   readonly numbers: readonly string[];
   /** Address of each `rowBytes`. */
   readonly rows: readonly string[];
+}
+
+/** Text of final.mlir. `wrong`: lines of ops that differ; `longest`: letters after which lines are cut, or 0. */
+export interface MlirText {
+  readonly text: string;
+  readonly wrong: readonly number[];
+  readonly longest: number;
 }
 
 export type ModelArguments = Readonly<Record<string, never>>;
@@ -698,6 +780,13 @@ export interface ProfileReport {
   readonly expectation: Comparison | null;
 }
 
+/** Time of the ops. `above`, `below`: lines around the table. */
+export interface ProfileSection {
+  readonly above: string;
+  readonly table: TextTable;
+  readonly below: string;
+}
+
 /** A stretch of a memory that exists: bytes [start, stop). */
 export interface Region {
   readonly title: string;
@@ -903,6 +992,16 @@ export interface TensorWriters {
   readonly isComplete: boolean;
 }
 
+/** A table of texts. */
+export interface TextTable {
+  readonly columns: readonly string[];
+  /** Column that holds lines of final.mlir, separated by commas. */
+  readonly lines: number;
+  /** Column that rows can be chosen by. */
+  readonly kind: number;
+  readonly rows: readonly (readonly string[])[];
+}
+
 /**
  * A rectangle of a slice: `rows` and `columns` are [start, stop) of the axes `rowAxis` and `columnAxis`. With a
  * `channelAxis` of all slices along it, `across` of them side by side.
@@ -1012,6 +1111,12 @@ export interface TravelArguments {
   readonly ordinal: number;
 }
 
+/** A page that asks the host of MCP Apps around it for the data. `uri`: of the resource with that page. */
+export interface ViewPage {
+  readonly kind: "view";
+  readonly uri: string;
+}
+
 /** `count`: of bytes; the answer names the first of each `rowBytes`. */
 export interface WindowArguments {
   readonly address: string;
@@ -1036,4 +1141,104 @@ export interface WritersArguments {
 export interface WrittenNumber {
   /** What is there now. */
   readonly number: string;
+}
+
+/** A list for each field, with an item for each case; a number in place of a text is its place in `texts`. */
+export interface ZooCases {
+  readonly texts: readonly string[];
+  readonly key: readonly number[];
+  readonly model: readonly number[];
+  /** Chip and precision. */
+  readonly column: readonly number[];
+  /** Place in `statuses` of the page. */
+  readonly status: readonly number[];
+  readonly change: readonly number[];
+  readonly seconds: readonly number[];
+  /** Seconds in the run before. */
+  readonly was: readonly (number | null)[];
+  /** Places of the cases that make the run fail. */
+  readonly counting: readonly number[];
+  /** Place of the case of each of the page's `details`. */
+  readonly detailed: readonly number[];
+}
+
+/** What is known of a case. `was`: its status in the run before; `more`: findings that are left out. */
+export interface ZooDetail {
+  readonly text: string;
+  readonly command: string;
+  readonly was: string;
+  readonly findings: readonly ZooFinding[];
+  readonly more: number;
+  readonly ops: readonly ZooOp[];
+  readonly pictures: readonly ZooPicture[];
+}
+
+/** A thing that is tolerated. */
+export interface ZooExcuse {
+  readonly case: string;
+  readonly what: string;
+  readonly owner: string;
+  readonly until: string;
+}
+
+/** A thing that is wrong with a case. */
+export interface ZooFinding {
+  readonly rule: string;
+  readonly text: string;
+  readonly isNew: boolean;
+  readonly isTolerated: boolean;
+}
+
+/** An op of a case. */
+export interface ZooOp {
+  readonly name: string;
+  readonly opcode: string;
+  readonly line: number;
+  readonly verdict: string;
+  readonly cosine: number | "NaN" | "Infinity" | "-Infinity" | null;
+  /** Largest difference. */
+  readonly error: number | "NaN" | "Infinity" | "-Infinity" | null;
+  readonly was: string;
+}
+
+/** Page of `tdb-dap zoo report`. */
+export interface ZooPage {
+  readonly kind: "zoo";
+  readonly name: string;
+  readonly run: number;
+  readonly started: string;
+  readonly tool: string;
+  readonly complete: boolean;
+  /** Cases of a complete run. */
+  readonly expected: number;
+  readonly before: ZooRun | null;
+  /** The best first. */
+  readonly statuses: readonly string[];
+  readonly failures: number;
+  readonly cases: ZooCases;
+  readonly details: readonly ZooDetail[];
+  /** Most columns of the matrix. */
+  readonly columns: number;
+  /** Cases of the run before that this one has not. */
+  readonly gone: readonly string[];
+  readonly tolerated: readonly ZooExcuse[];
+  readonly expired: readonly ZooExcuse[];
+  /** Cases, and their statuses in the last runs. */
+  readonly flaky: readonly (readonly [string, string])[];
+  readonly trend: readonly ZooRun[];
+  /** Places in `cases`. */
+  readonly slowest: readonly number[];
+}
+
+/** Errors of a tensor; `heat`: as in `ErrorPicture`. */
+export interface ZooPicture {
+  readonly name: string;
+  readonly heat: readonly string[];
+}
+
+/** A run. `counts`: cases by status, in the order of `statuses`. */
+export interface ZooRun {
+  readonly run: number;
+  readonly started: string;
+  readonly counts: readonly number[];
 }

@@ -1,0 +1,46 @@
+/** The elements of what is drawn of the graph: frames, edges and boxes. */
+import type { GraphNode } from "../../src/protocol/generated";
+import type { Visible } from "./blocks";
+import type { Sight } from "./camera";
+import { boxElement, edgeElement, frameElement } from "./elements";
+import type { Placed } from "./layout";
+import { NODE, type Point } from "./measures";
+import type { Paint } from "./model";
+
+export interface Scene {
+  readonly placed: Placed;
+  readonly shown: Visible;
+  readonly selected: GraphNode | undefined;
+  /** Lines of the ops that run next. */
+  readonly current: readonly number[];
+  readonly paint: (node: GraphNode) => Paint;
+}
+
+/** Frames, edges and boxes in the order in which they are drawn; `area`: of those that reach into it. */
+export function sceneElements(scene: Scene, area: Sight | undefined): SVGElement[] {
+  const { placed, shown, selected } = scene;
+  const inside = ({ x, y }: Point) =>
+    area === undefined ||
+    (Math.abs(x - area.left - area.width / 2) <= (area.width + NODE.width) / 2 &&
+      Math.abs(y - area.top - area.height / 2) <= (area.height + NODE.height) / 2);
+  const edges = placed.edges.filter(({ points }) => points.some(inside)).map(edgeElement);
+  for (const edge of edges)
+    edge.classList.toggle("selected", edge.dataset.tail === selected?.id || edge.dataset.head === selected?.id);
+  const boxes = shown.nodes.flatMap((node) => {
+    const at = placed.nodes.get(node.id);
+    return at !== undefined && inside(at) ? [box(scene, node, at)] : [];
+  });
+  return [...placed.frames.map(frameElement), ...edges, ...boxes];
+}
+
+function box({ shown, selected, current, paint }: Scene, node: GraphNode, at: Point): SVGElement {
+  const block = shown.closed.get(node.id);
+  const element = boxElement(node, at, paint(node), block?.nodes.length);
+  const members = block?.nodes ?? [node];
+  element.classList.toggle(
+    "current",
+    members.some(({ line, opcode }) => opcode !== "input" && current.includes(line)),
+  );
+  element.classList.toggle("selected", node.id === selected?.id);
+  return element;
+}
