@@ -13,22 +13,7 @@ from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from typing_extensions import NotRequired, TypedDict
 
-from tdb_dap.adapter.protocol.agent_responses import Invitation as Invitation
-from tdb_dap.adapter.protocol.answer_responses import AnswerState as AnswerState
-from tdb_dap.adapter.protocol.answer_responses import Logits as Logits
-from tdb_dap.adapter.protocol.model_responses import ModelContents as ModelContents
-from tdb_dap.adapter.protocol.model_responses import exact as _exact
-from tdb_dap.adapter.protocol.tensor_responses import InlineValues as InlineValues
-from tdb_dap.adapter.protocol.tensor_responses import TensorDescription as TensorDescription
-from tdb_dap.adapter.protocol.tensor_responses import TensorElement as TensorElement
-from tdb_dap.adapter.protocol.tensor_responses import TensorNumbers as TensorNumbers
-from tdb_dap.adapter.protocol.tensor_responses import TensorStatistics as TensorStatistics
-from tdb_dap.adapter.protocol.tensor_responses import TensorWriters as TensorWriters
-from tdb_dap.adapter.protocol.time_responses import Moment as Moment
-from tdb_dap.adapter.protocol.time_responses import TimeMarks as TimeMarks
-from tdb_dap.adapter.protocol.time_responses import TimePoint as TimePoint
-from tdb_dap.adapter.protocol.timeline_responses import CommandOrder as CommandOrder
-from tdb_dap.adapter.protocol.timeline_responses import CommandTimes as CommandTimes
+from tdb_dap.adapter.protocol.model_responses import exact
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.profile.schema import ProfileReport
 from tdb_dap.tools.sanitize.schema import SanitizerFinding
@@ -49,7 +34,7 @@ class _Dumped:
         return handler.generate_schema(self.declared)
 
 
-@_exact
+@exact
 class TraceEvent(TypedDict):
     """One event of Chrome's Trace Event Format."""
 
@@ -68,7 +53,7 @@ class TraceEvent(TypedDict):
     args: dict[str, Any]
 
 
-@_exact
+@exact
 class TraceSource(TypedDict):
     """Traced program, and source of the times."""
 
@@ -80,7 +65,7 @@ class TraceSource(TypedDict):
     compilerFigures: bool
 
 
-@_exact
+@exact
 class Trace(TypedDict):
     """A profile in Chrome's Trace Event Format."""
 
@@ -89,7 +74,7 @@ class Trace(TypedDict):
     otherData: TraceSource
 
 
-@_exact
+@exact
 class ProfileBody(TypedDict):
     """Body of `tdb/profile`."""
 
@@ -98,7 +83,7 @@ class ProfileBody(TypedDict):
     """Present if it was asked for."""
 
 
-@_exact
+@exact
 class GraphNode(TypedDict):
     """An op, or an argument of a subnet."""
 
@@ -120,7 +105,7 @@ class GraphNode(TypedDict):
     """What the color says."""
 
 
-@_exact
+@exact
 class GraphEdge(TypedDict):
     """``tail`` computes what ``head`` reads."""
 
@@ -129,7 +114,7 @@ class GraphEdge(TypedDict):
     value: str
 
 
-@_exact
+@exact
 class Graph(TypedDict):
     """Body of `tdb/graph`."""
 
@@ -139,7 +124,7 @@ class Graph(TypedDict):
     """Lines of final.mlir whose op runs next."""
 
 
-@_exact
+@exact
 class OpTensor(TypedDict):
     """An operand or result of an op."""
 
@@ -155,7 +140,7 @@ class OpTensor(TypedDict):
     """Of the op that computes it; 0 for none."""
 
 
-@_exact
+@exact
 class OpDetails(TypedDict):
     """Body of `tdb/op`."""
 
@@ -173,7 +158,7 @@ class OpDetails(TypedDict):
     """Ordinal of its first command, if it has any."""
 
 
-@_exact
+@exact
 class OpInstance(TypedDict):
     """An op that reads a tensor."""
 
@@ -183,7 +168,7 @@ class OpInstance(TypedDict):
     opcode: str
 
 
-@_exact
+@exact
 class Resident(TypedDict):
     """A tensor in memory: bytes [start, stop), alive from command `born` to command `died`."""
 
@@ -206,7 +191,7 @@ class Resident(TypedDict):
     alive: bool
 
 
-@_exact
+@exact
 class Memory(TypedDict):
     """A memory and all tensors that are ever in it."""
 
@@ -222,7 +207,7 @@ class Memory(TypedDict):
     residents: list[Annotated[dict[str, Any], _Dumped(Resident)]]
 
 
-@_exact
+@exact
 class Region(TypedDict):
     """A stretch of a memory that exists: bytes [start, stop)."""
 
@@ -235,7 +220,7 @@ class Region(TypedDict):
     """Memory reference of its first byte."""
 
 
-@_exact
+@exact
 class MemoryMap(TypedDict):
     """Body of `tdb/memoryMap`."""
 
@@ -248,7 +233,7 @@ class MemoryMap(TypedDict):
     regions: list[Region]
 
 
-@_exact
+@exact
 class Explanation(TypedDict):
     """Body of `tdb/explain`."""
 
@@ -261,7 +246,7 @@ class ResultRow(Row):
     picture: None = Field(None, exclude=True)
 
 
-@_exact
+@exact
 class Results(TypedDict):
     """Body of `tdb/results`."""
 
@@ -282,14 +267,14 @@ class Finding(SanitizerFinding):
     )
 
 
-@_exact
+@exact
 class Findings(TypedDict):
     """Body of `tdb/findings`."""
 
     findings: list[Annotated[dict[str, Any], _Dumped(Finding)]]
 
 
-@_exact
+@exact
 class RegionSpan(TypedDict):
     """The region that a window of memory is in: bytes [start, stop)."""
 
@@ -298,7 +283,7 @@ class RegionSpan(TypedDict):
     stop: int
 
 
-@_exact
+@exact
 class MemoryWindow(TypedDict):
     """Body of `tdb/memory`."""
 
@@ -316,7 +301,7 @@ class MemoryWindow(TypedDict):
     """Address of each `rowBytes`."""
 
 
-@_exact
+@exact
 class WrittenNumber(TypedDict):
     """Body of `tdb/setMemory`."""
 
