@@ -29,7 +29,7 @@ lint: $(VENV)/.dev ## ruff, mypy and the search for dead code
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy examples/board examples/nan-log examples/toy-chip
+	$(BIN)/mypy examples/board examples/gpu-backend examples/nan-log examples/toy-chip
 	$(BIN)/python -m scripts.dead_code
 
 format: $(VENV)/.dev ## let ruff rewrite what it can

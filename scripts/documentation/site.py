@@ -17,6 +17,7 @@ COPIED = {
     "examples/toy-chip/README.md": "examples/toy-chip.md",
     "examples/nan-log/README.md": "examples/nan-log.md",
     "examples/board/README.md": "examples/board.md",
+    "examples/gpu-backend/README.md": "examples/gpu-backend.md",
     "scripts/README.md": "scripts.md",
     "scripts/robustness/README.md": "robustness.md",
     "tdb_dap/targets/isa/README.md": "reference/instruction-rows.md",

@@ -86,7 +86,7 @@ def backend_options(parser: argparse.ArgumentParser) -> None:
         default="numpy",
         metavar="NAME",
         help="backend: numpy (built in, default), cmodel (the vendor's simulator), lockstep (both, compared), "
-        "remote:HOST:PORT (what tdb-dap backends serve offers there), gpu (built in, long sums on a CUDA device)",
+        "remote:HOST:PORT (what tdb-dap backends serve offers there), or that of a plugin",
     )
     backend_token_option(parser)
     parser.add_argument(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tdb_dap.backends.gpu import device
 from tdb_dap.system import plugins
 from tdb_dap.targets import kernel
 from tdb_dap.tools.doctor import executing, machine
@@ -136,18 +135,6 @@ def test_a_vendor_s_library_is_there_missing_or_damaged(tmp_path: Path, monkeypa
 
 def test_a_library_that_may_not_be_read_says_so(tmp_path: Path) -> None:
     assert executing._damage(tmp_path).startswith("cannot be read: ")
-
-
-def test_a_device_for_long_sums_is_looked_for_where_cupy_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "is_wanted", lambda: False)
-    assert (only(executing.gpu()).status, only(executing.gpu()).text) == (
-        "ok",
-        "CuPy is not installed; the built-in simulator needs none",
-    )
-    monkeypatch.setattr(device, "is_wanted", lambda: True)
-    monkeypatch.setitem(sys.modules, "cupy", None)
-    assert only(executing.gpu()).status == "note"
-    assert "the built-in simulator forms all sums, with the same results" in only(executing.gpu()).text
 
 
 def test_a_plugin_that_cannot_be_loaded_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,6 @@ def _serve(arguments: argparse.Namespace) -> int:
 def _list(given: Path | None) -> None:
     from tdb_dap.backends.choice import BACKENDS
     from tdb_dap.backends.discovery import find, library_paths, supported
-    from tdb_dap.backends.gpu.device import status
     from tdb_dap.targets import kernel
     from tdb_dap.targets.chips.registry import chips
 
@@ -99,7 +98,6 @@ def _list(given: Path | None) -> None:
     print(f"          sums of products: {kernel.describe()}")
     print(f"cmodel    {BACKENDS['cmodel']}")
     print(f"lockstep  {BACKENDS['lockstep']}")
-    print(f"gpu       the built-in simulator, long sums of products on a CUDA device: {status()}")
     print("remote:HOST:PORT  any of these on another machine: tdb-dap backends serve")
     print("The vendor's simulators:")
     missing = False

@@ -45,7 +45,6 @@ def _looks(installation: Installation) -> list[tuple[str, Look]]:
         ("port", machine.port),
         ("cache", _cache),
         ("kernel", lambda: executing.kernel(installation)),
-        ("gpu", executing.gpu),
         ("recorder", lambda: executing.recorder(installation)),
         ("vendor", executing.simulators),
         ("plugins", lambda: executing.plugins(installation)),

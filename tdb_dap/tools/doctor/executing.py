@@ -1,4 +1,4 @@
-"""Backends: the C kernel, a CUDA device, the recorder, the vendor's simulators, and what plugins add."""
+"""Backends: the C kernel, the recorder, the vendor's simulators, and what plugins add."""
 
 from __future__ import annotations
 
@@ -33,19 +33,6 @@ def kernel(installation: Installation) -> Iterator[Check]:
 
 def _is_kernel(path: Path) -> bool:
     return path.name.startswith("_kernel") and path.suffix in (".so", ".pyd")
-
-
-def gpu() -> Iterator[Check]:
-    """The device of the plugin ``gpu``, its sums compared with those of this processor; without CuPy nothing asks."""
-    from tdb_dap.backends.gpu.device import Unusable, is_wanted, opened
-
-    if not is_wanted():
-        yield Check("gpu", "ok", "CuPy is not installed; the built-in simulator needs none")
-        return
-    try:
-        yield Check("gpu", "ok", f"{opened().name}: the same bits as on this processor")
-    except Unusable as missing:
-        yield Check("gpu", "note", f"{missing}; the built-in simulator forms all sums, with the same results")
 
 
 def recorder(installation: Installation) -> Iterator[Check]:

@@ -1,4 +1,4 @@
-"""CUDA C on this processor: the source of the plugin ``gpu`` from the host's C++ compiler, behind CuPy's interface.
+"""CUDA C on this processor: the source of the plugin from the host's C++ compiler, behind CuPy's interface.
 
 The source is compiled as it is, after a header that gives the names of CUDA a meaning here. ``float`` is a class there
 that has no arithmetic, so that a sum or product that is not written as an intrinsic does not compile.
