@@ -9,6 +9,8 @@ import pytest
 
 from scripts.documentation import command_line, debugging, instruction_sets
 from scripts.documentation.site import COPIED, DOCS, ROOT, DeadLink, page_of, relinked
+from scripts.robustness.fuzz_simulator import report
+from scripts.robustness.fuzz_simulator.__main__ import CHIPS
 from tdb_dap.cli.main import COMMANDS
 from tdb_dap.targets.chips.registry import chips
 
@@ -71,6 +73,18 @@ def test_every_chip_has_a_page_with_all_its_instructions() -> None:
         page = pages[f"{name.lower()}.md"]
         assert [i.mnemonic for i in chip.instruction_set.instructions if f"`{i.mnemonic}`" not in page] == []
     assert "condition(left, right) ? third : 0." in pages["bm1684x.md"]
+
+
+def test_every_fuzzed_chip_has_its_results_on_its_page() -> None:
+    pages, fuzzed = dict(instruction_sets.pages()), report.read()
+    assert fuzzed.keys() == set(CHIPS)
+    for name, results in fuzzed.items():
+        _, compared = pages[f"{name.lower()}.md"].split(f"\n## {instruction_sets.COMPARED}\n")
+        assert f"\n{results['cases']:,} cases, seed {results['seed']}: " in compared
+        assert compared.count("\n| ") == len(results["operations"]) + 1
+        assert f"| [{name}]({name.lower()}.md) |" in pages["index.md"]
+    assert "\n| arith.abs | 4 | 7 | 10 | 9 of 10, 1 but for NaNs |  |  |\n" in pages["bm1684x.md"]
+    assert "\n| arith.cshift | 3 of 4 | 1 | 4 of 5 | 1 | 11 | 2 refused, not in the models |\n" in pages["bm1684x.md"]
 
 
 def test_a_file_that_is_not_on_the_site_has_no_page() -> None:
