@@ -17,7 +17,6 @@ from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.errors import BadAccess, TdbError
 from tdb_dap.targets import kernel
 from tdb_dap.targets.declaration.family import Bound
-from tdb_dap.targets.kernel.accelerator import is_accelerated
 from tdb_dap.targets.plans.forms import Encoding, Located, Shape, addresses_of, form_of, key_of, mask_without
 from tdb_dap.targets.plans.making import Made, make
 from tdb_dap.targets.plans.stretches import (
@@ -298,9 +297,6 @@ def _is_in_force(made: Made) -> bool:
 
 
 def _carry_out(made: Made, places: list[Located], core: int, memory: Memory) -> bool:
-    is_long = kernel.is_long(made.calls)
-    if is_long and is_accelerated():
-        return False  # its semantic function offers the sums to the device
     addresses: list[int] = []
     try:
         for number, low, high in made.spots:
@@ -308,5 +304,5 @@ def _carry_out(made: Made, places: list[Located], core: int, memory: Memory) -> 
             addresses += (memory.pointer(space, offset + low, offset + high, core) + offset, offset)
     except BadAccess:
         return False
-    carry_out = kernel.sum_up if is_long else kernel.carry_out
+    carry_out = kernel.sum_up if kernel.is_long(made.calls) else kernel.carry_out
     return carry_out(made.calls, *addresses)

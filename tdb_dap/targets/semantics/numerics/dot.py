@@ -1,7 +1,4 @@
-"""Sums of products in the order in which the chip adds. In C where the kernel is active, else in NumPy.
-
-Long ones are offered to a device first, where one is in force (``kernel.accelerator``).
-"""
+"""Sums of products in the order in which the chip adds. In C where the kernel is active, else in NumPy."""
 
 from __future__ import annotations
 
@@ -14,12 +11,11 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.system.interruption import between_parts
 from tdb_dap.targets import kernel
-from tdb_dap.targets.kernel.accelerator import accelerator_for
 from tdb_dap.targets.kernel.elements import finished
 from tdb_dap.targets.kernel.integers import Steps, sums
 from tdb_dap.targets.kernel.products import Float32, Products, of_matrices
 from tdb_dap.targets.semantics.numerics.float32 import add, exponent_range, flush, multiply
-from tdb_dap.targets.semantics.numerics.integers import DOWN, requantised, stepped
+from tdb_dap.targets.semantics.numerics.integers import DOWN
 
 # Numbers held at once while sums are formed: as many as the processor's cache holds.
 _BLOCK = 1 << 16
@@ -72,10 +68,6 @@ def interleaved(start: Array | None, old: Array | None, products: Products, norm
         turned = [None if first is None else np.broadcast_to(first, (rows, columns)).T for first in (start, old)]
         return interleaved(turned[0], turned[1], products.transposed(), normal, zero).T
     firsts = [np.broadcast_to(first, (rows, columns)) for first in (start, old) if first is not None]
-    accelerator = accelerator_for(products)
-    found = accelerator.interleaved(products, firsts, normal, zero) if accelerator is not None else None
-    if found is not None:
-        return found
     if kernel.is_active():
         return kernel.interleaved(products, firsts, normal, zero)
     result = np.empty((rows, columns), np.float32)
@@ -109,9 +101,6 @@ def grouped(
     if columns < _FEW and rows > columns:
         return grouped(totals.T, products.transposed(), size, nan_wins, drops_bits).T
     totals = np.array(totals, np.float32, order="C")
-    accelerator = accelerator_for(products)
-    if accelerator is not None and accelerator.grouped(products, totals, size, (nan_wins, drops_bits)):
-        return totals
     if kernel.is_active() and size <= kernel.LARGEST_GROUP:
         kernel.grouped(products, totals, size, (nan_wins, drops_bits))
         return totals
@@ -169,11 +158,6 @@ def summed(products: Products, start: Array | None, steps: Steps, dtype: DType |
     ``start``: added to the sums before, broadcasts to them. None where NumPy has to do it: without the kernel, for
     factors of more than 16 bits, and for steps that are not the same along a row.
     """
-    accelerator = accelerator_for(products)
-    exact = accelerator.exact(products) if accelerator is not None else None
-    if exact is not None:
-        exact = exact if start is None else exact + start
-        return stepped(exact, steps) if dtype is None else requantised(exact, steps, dtype)
     if not kernel.is_active():
         return None
     rows, columns = products.shape
