@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10 p
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-SOURCES := pyproject.toml setup.py $(wildcard tdb_dap/targets/kernel/*/*.[ch] tdb_dap/backends/recorder/library/*.[ch])
+SOURCES := pyproject.toml setup.py tdb_dap/version.py $(wildcard tdb_dap/targets/kernel/*/*.[ch] tdb_dap/backends/recorder/library/*.[ch])
 
 # Options for the command of a target: make test ARGS=tests/cli, make fuzz ARGS="--seconds 10 address"
 ARGS ?=

@@ -21,9 +21,6 @@ class Part:
     command: str
 
 
-_FUZZED = ("BM1684", "BM1684X", "BM1688", "BM1690", "BM1690E", "BM1684X2", "CV184X", "SGTPUV8", "SG2380")
-_SIMULATOR = "python -m scripts.robustness.fuzz_simulator --write"
-
 PARTS = {
     "fuzz": Part("docs/hardening.md", "python -m scripts.robustness.fuzz_parsers --write"),
     "soak": Part("docs/hardening.md", "python benchmarks/soak.py --write"),
@@ -33,7 +30,6 @@ PARTS = {
     "court": Part("docs/verdicts.md", "python -m scripts.robustness.verdicts made --write"),
     "compilations": Part("docs/verdicts.md", "python -m scripts.robustness.verdicts compiled FOLDER --write"),
     "timing": Part("docs/profile.md", "python -m scripts.compare_timing FOLDER --write"),
-    **{chip: Part("docs/fidelity.md", _SIMULATOR) for chip in _FUZZED},
 }
 
 

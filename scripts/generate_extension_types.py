@@ -3,12 +3,13 @@
     python -m scripts.generate_extension_types            rewrite vscode-extension/src/protocol/generated.ts
     python -m scripts.generate_extension_types --check    exit 1 if it is out of date
 
-A handler names the model of its arguments and the type of its body; their JSON schemas become interfaces, and so do the
-types of the data of pages.
+A handler names the model of its arguments and the type of its body, which its module declares or imports (also for
+type checking only); their JSON schemas become interfaces, and so do the types of the data of pages.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import json
@@ -22,7 +23,6 @@ from pydantic import BaseModel, TypeAdapter
 
 from scripts.generated import ROOT, write_or_check
 from tdb_dap.adapter.areas import AREAS
-from tdb_dap.adapter.protocol import responses
 from tdb_dap.adapter.session.handlers import HANDLERS
 from tdb_dap.tools.pages import data
 
@@ -48,15 +48,31 @@ def requests() -> dict[str, tuple[Any, Any]]:
     """Every request of ours -> the type of its arguments and that of its body; None where it has none."""
     for name in HANDLER_MODULES:
         importlib.import_module(name)
-    return {name: _types(handler.answer) for name, handler in HANDLERS.items() if name.startswith(OURS)}
+    return {name: _types(name, handler.answer) for name, handler in HANDLERS.items() if name.startswith(OURS)}
 
 
-def _types(answer: Callable[..., Any]) -> tuple[Any, Any]:
+def _types(request: str, answer: Callable[..., Any]) -> tuple[Any, Any]:
     signature = inspect.signature(answer)
-    module = vars(sys.modules[answer.__module__])
-    arguments = [parameter.annotation for parameter in list(signature.parameters.values())[1:]]
+    names = [parameter.annotation for parameter in list(signature.parameters.values())[1:2]]
     body = signature.return_annotation
-    return module[arguments[0]] if arguments else None, None if body == "None" else getattr(responses, body)
+    return (
+        _declared(request, answer.__module__, names[0]) if names else None,
+        None if body == "None" else _declared(request, answer.__module__, body),
+    )
+
+
+def _declared(request: str, module_name: str, name: str) -> Any:
+    """The type called ``name`` in a module; what it imports for type checking only is imported here."""
+    module = sys.modules[module_name]
+    if name in vars(module):
+        return vars(module)[name]
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.ImportFrom) and node.module and any(alias.name == name for alias in node.names):
+            return getattr(importlib.import_module(node.module), name)
+    raise SystemExit(
+        f"{request}: {module_name} neither declares nor imports the type {name!r}; declare it in "
+        "tdb_dap/adapter/protocol/ with @exact and import it there under `if TYPE_CHECKING:`"
+    )
 
 
 def interface(name: str, schema: Schema, *, is_sent: bool) -> str:

@@ -3,7 +3,8 @@
     python -m scripts.generate_release_files            rewrite them
     python -m scripts.generate_release_files --check    exit 1 if one is out of date
 
-A release changes one line, ``__version__`` in tdb_dap/version.py, and gives CHANGELOG.md a heading of that name.
+A release changes one line, ``__version__`` in tdb_dap/version.py, and gives CHANGELOG.md a heading of that name below
+*Unreleased*.
 """
 
 from __future__ import annotations
@@ -42,11 +43,26 @@ def with_version(path: Path) -> str:
     return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
 
 
+def wrong_headings(changelog: str) -> str:
+    """What is wrong with the headings of a change log; empty if nothing is.
+
+    *Unreleased* comes first, then released versions, the newest of which is ``__version__``; before the first release
+    there are none.
+    """
+    headings = re.findall(r"^## (.*)$", changelog, re.MULTILINE)
+    if headings[:1] != ["Unreleased"]:
+        return "the first heading must be `## Unreleased`"
+    if any(re.fullmatch(r"\S+ - \d{4}-\d\d-\d\d", heading) is None for heading in headings[1:]):
+        return "headings of released versions must be `## VERSION - YYYY-MM-DD`"
+    if headings[1:] and not headings[1].startswith(f"{__version__} "):
+        return f"the newest released version must be {__version__} (tdb_dap/version.py)"
+    return ""
+
+
 def texts() -> dict[Path, str]:
     """Every file, with its text."""
-    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
-    if newest is None or newest[1] != __version__:
-        sys.exit(f"CHANGELOG.md: the first heading must be of {__version__} (tdb_dap/version.py)")
+    if problem := wrong_headings((ROOT / "CHANGELOG.md").read_text("utf-8")):
+        sys.exit(f"CHANGELOG.md: {problem}")
     manifests = (EXTENSION / "package.json", EXTENSION / "package-lock.json", FEATURE)
     made = {path: with_version(path) for path in manifests}
     for path, around in VERSIONS.items():

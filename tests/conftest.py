@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,7 +26,12 @@ def pytest_configure() -> None:
 
     How long an example of Hypothesis takes is no matter of right or wrong: machines are loaded. Its examples are the
     same on every run, so that a change fails for what it changes; ``--hypothesis-profile=search`` draws new ones.
+
+    A shell starts what it runs in the background with Ctrl-C ignored, and processes inherit that: those of tests are
+    to be interruptible as in a terminal, however pytest was started.
     """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     search = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import lzma
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
+import pytest
+from _pytest.mark import ParameterSet
 
 import tdb_dap
 
@@ -101,6 +104,43 @@ def cases(pattern: str = "*", chip: str = "bm*") -> list[Case]:
 def of_more_chips() -> list[Case]:
     """Models of the chips that the vendor's debugger cannot run: there is ``truth``, and no ``trace``."""
     return [Case(path) for path in sorted((DATA / "chips").glob("*/*")) if path.is_dir()]
+
+
+TYPICAL = frozenset(
+    {
+        "sample",
+        "attention_bm1684x2_int8",
+        "conv3x3_bm1688_int4",
+        "cumsum_tile_bm1690_f16c8",
+        "gather_elem_bm1688_f16c2",
+        "linear3d_bm1690_f8e4m3",
+        "log_softmax_bm1684_f32",
+        "lstm_bm1684x_f32",
+        "nonzero_bm1684x_f32",
+        "toy_bm1684_int8",
+        "toy_bm1684x_f32",
+        "toy_bm1684x_f32dyn",
+        "toy_bm1684x_int8",
+        "toy_bm1684x2_f16c4",
+        "toy_bm1688_int8c2",
+        "toy_bm1690_f16c8",
+        "toy_cv184x_int8",
+        "toy_sg2380_int8c4",
+        "toy_sgtpuv8_int8",
+    }
+)
+"""Models for tests of a property that every model has: each chip, format, several cores, branches, dynamic subnets."""
+
+_T = TypeVar("_T", Case, Path, str)
+
+
+def typical(models: Iterable[_T]) -> list[_T | ParameterSet]:
+    """Models for ``parametrize``, those beyond ``TYPICAL`` with the mark ``all_models``."""
+    return [model if _name(model) in TYPICAL else pytest.param(model, marks=pytest.mark.all_models) for model in models]
+
+
+def _name(model: Case | Path | str) -> str:
+    return model if isinstance(model, str) else model.name
 
 
 def case(name: str) -> Case:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from inspect import cleandoc
 
 from scripts.documentation.markdown import folded, prose, table
+from scripts.robustness.fuzz_simulator import report
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.declaration.family import Row
@@ -15,6 +16,17 @@ from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.validation.evidence import evidence
 from tdb_dap.targets.validation.self_check import is_simulated
 
+_OVERVIEW = (
+    "chip",
+    "lanes",
+    "local memory of a lane",
+    "bytes at once",
+    "forms",
+    "simulated",
+    "fuzzed cases",
+    "refused of them",
+)
+COMPARED = "Compared with the vendor's simulator"
 _EVIDENCE = {
     "models": "compiled models for this chip",
     "sister": "models for another chip",
@@ -24,12 +36,13 @@ _EVIDENCE = {
 
 def pages() -> Iterator[tuple[str, str]]:
     """(name, text) of an overview and of one page for each chip."""
-    yield "index.md", _overview()
+    fuzzed = report.read()
+    yield "index.md", _overview(fuzzed)
     for name, chip in chips().items():
-        yield f"{name.lower()}.md", _chip(name, chip)
+        yield f"{name.lower()}.md", _chip(name, chip, fuzzed)
 
 
-def _overview() -> str:
+def _overview(fuzzed: Mapping[str, report.Results]) -> str:
     rows = []
     for name, chip in chips().items():
         geometry = chip.geometry
@@ -43,18 +56,19 @@ def _overview() -> str:
                 f"{geometry.eu_bytes}",
                 len(forms),
                 simulated,
+                f"{fuzzed[chip.name]['cases']:,}" if chip.name in fuzzed else "",
+                report.refused(fuzzed[chip.name]) if chip.name in fuzzed else "",
             )
         )
     return (
         "# Instruction sets\n\n"
         "Made from the tables and functions that decode and simulate. What a form computes is in words and formulas "
-        "beside it; how exactly, is told in [Fidelity](../../fidelity.md).\n\n"
-        + table(("chip", "lanes", "local memory of a lane", "bytes at once", "forms", "simulated"), rows)
-        + "\n"
+        "beside it; how it compares with the vendor's simulator is at the end of each page. "
+        "[Fidelity](../../fidelity.md) explains that table.\n\n" + table(_OVERVIEW, rows) + "\n"
     )
 
 
-def _chip(name: str, chip: Chip) -> str:
+def _chip(name: str, chip: Chip, fuzzed: Mapping[str, report.Results]) -> str:
     parts = [f"# {name}", _memories(chip)]
     if chip.rules is None:
         parts.append("This chip is decoded and listed, not simulated.")
@@ -64,6 +78,11 @@ def _chip(name: str, chip: Chip) -> str:
         own = [form for form in forms if form.engine == engine]
         for family_name in dict.fromkeys(_family_name(form) for form in own):
             parts += _family(chip, family_name, [form for form in own if _family_name(form) == family_name])
+    if chip.name in fuzzed:
+        results = fuzzed[chip.name]
+        parts.append(f"## {COMPARED}")
+        parts.append(f"{results['cases']:,} cases, seed {results['seed']}: [how to read it](../../fidelity.md).")
+        parts.append(table(*report.table(results)))
     return "\n\n".join(parts) + "\n"
 
 

@@ -23,7 +23,7 @@ from tdb_dap.tools.profile.profiling import Costs, Profile
 from tdb_dap.tools.profile.report import report_of
 from tdb_dap.tools.profile.schedule import Span, schedule
 from tests.measuring import block, microseconds, write_run
-from tests.samples import Case, case, cases
+from tests.samples import Case, case, cases, typical
 
 CHIPS = re.compile(r"_(bm1684|bm1684x|bm1688|bm1690|cv184x)_")
 MEASURED = [of for of in cases() if not of.is_dynamic and CHIPS.search(of.name)]
@@ -41,7 +41,7 @@ def slow(program: CompiledProgram, seed: int = 1) -> list[Span]:
     return schedule(program, [chosen.uniform(20, 4000) for _ in program.commands])
 
 
-@pytest.mark.parametrize("of", MEASURED, ids=lambda of: of.name)
+@pytest.mark.parametrize("of", typical(MEASURED), ids=lambda of: of.name)
 def test_times_are_those_of_the_board_whatever_its_counters_show(of: Case, tmp_path: Path) -> None:
     program = compiled(of.name)
     spans = slow(program)

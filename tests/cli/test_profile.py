@@ -19,13 +19,13 @@ from tdb_dap.tools.profile.profiling import Costs, Profile
 from tdb_dap.tools.profile.report import report_of
 from tdb_dap.tools.profile.schedule import schedule, waits
 from tdb_dap.tools.profile.trace import trace
-from tests.samples import Case, case, cases
+from tests.samples import Case, case, cases, typical
 
 TOY = "toy_bm1684x_f32"
 STATIC = [case for case in cases() if not case.is_dynamic]
 
 
-@pytest.mark.parametrize("of", cases(), ids=lambda of: of.name)
+@pytest.mark.parametrize("of", typical(cases()), ids=lambda of: of.name)
 def test_a_tensor_is_where_its_bytes_are(of: Case) -> None:
     program = open_program(of.path)
     lane = program.target.geometry.lane_bytes
@@ -45,7 +45,7 @@ def profile_of(name: str, use_compiler: bool = True) -> Profile:
     return Profile(open_program(case(name).path), use_compiler)
 
 
-@pytest.mark.parametrize("of", STATIC, ids=lambda of: of.name)
+@pytest.mark.parametrize("of", typical(STATIC), ids=lambda of: of.name)
 def test_estimates_are_near_the_figures_of_the_compiler(of: Case) -> None:
     profile = Profile(open_program(of.path))
     found = compare(profile)

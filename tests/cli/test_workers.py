@@ -42,18 +42,11 @@ def team(toy: Toy, tmp_path: Path, copies: bool) -> tuple[subprocess.Popen[str],
     """A process with two workers, ready and idle; it ends when its standard input is closed."""
     script = tmp_path / "team.py"
     script.write_text(TEAM.format(sample=str(toy.directory), copies=copies))
-    parent = subprocess.Popen(
-        [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=_interruptible
-    )
+    parent = subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     workers = [int(word) for word in parent.stdout.readline().split()]
     assert len(workers) == 2
     return parent, workers
-
-
-def _interruptible() -> None:
-    """What runs in the background is started with SIGINT ignored; a parent in a terminal is not."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def lives(pid: int) -> bool:

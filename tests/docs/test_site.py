@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 from scripts.documentation import command_line, debugging, instruction_sets
 from scripts.documentation.site import COPIED, DOCS, ROOT, DeadLink, page_of, relinked
+from scripts.robustness.fuzz_simulator import report
+from scripts.robustness.fuzz_simulator.__main__ import CHIPS
 from tdb_dap.cli.main import COMMANDS
 from tdb_dap.targets.chips.registry import chips
 
@@ -48,10 +51,13 @@ def linked_from(page: str) -> set[str]:
 
 
 def test_every_page_is_linked_from_the_index() -> None:
-    """Directly: the index lists tasks, and each page is the answer to one; pages on editors from theirs."""
-    editors = {page for page in PAGES if page.startswith("editors/")}
-    assert sorted(editors - linked_from("editors.md")) == []
-    pages = {*PAGES, *COPIES} - {"index.md"} - editors
+    """Directly: the index lists tasks, and each page is the answer to one; of some folders their own index does."""
+    pages = {*PAGES, *COPIES} - {"index.md"}
+    for folder, index in (("editors", "editors.md"), ("decisions", "decisions/index.md")):
+        inside = {page for page in pages if page.startswith(f"{folder}/")} - {index}
+        links = {os.path.normpath(os.path.join(os.path.dirname(index), link)) for link in linked_from(index)}
+        assert sorted(inside - links) == []
+        pages -= inside
     assert sorted(pages - linked_from("index.md")) == []
 
 
@@ -71,6 +77,18 @@ def test_every_chip_has_a_page_with_all_its_instructions() -> None:
         page = pages[f"{name.lower()}.md"]
         assert [i.mnemonic for i in chip.instruction_set.instructions if f"`{i.mnemonic}`" not in page] == []
     assert "condition(left, right) ? third : 0." in pages["bm1684x.md"]
+
+
+def test_every_fuzzed_chip_has_its_results_on_its_page() -> None:
+    pages, fuzzed = dict(instruction_sets.pages()), report.read()
+    assert fuzzed.keys() == set(CHIPS)
+    for name, results in fuzzed.items():
+        _, compared = pages[f"{name.lower()}.md"].split(f"\n## {instruction_sets.COMPARED}\n")
+        assert f"\n{results['cases']:,} cases, seed {results['seed']}: " in compared
+        assert compared.count("\n| ") == len(results["operations"]) + 1
+        assert f"| [{name}]({name.lower()}.md) |" in pages["index.md"]
+    assert "\n| arith.abs | 4 | 7 | 10 | 9 of 10, 1 but for NaNs |  |  |\n" in pages["bm1684x.md"]
+    assert "\n| arith.cshift | 3 of 4 | 1 | 4 of 5 | 1 | 11 | 2 refused, not in the models |\n" in pages["bm1684x.md"]
 
 
 def test_a_file_that_is_not_on_the_site_has_no_page() -> None:

@@ -12,7 +12,7 @@ from tdb_dap.engine.program import access_table
 from tdb_dap.engine.program.access_table import AccessRows
 from tdb_dap.engine.program.program import Program
 from tdb_dap.tools.opening import open_program
-from tests.samples import Case, cases
+from tests.samples import Case, cases, typical
 
 COLUMNS = ("ordinal", "space", "core", "start", "stop", "lane", "lane_stop", "is_write")
 
@@ -25,7 +25,7 @@ def views(rows: AccessRows) -> list[View]:
     return [rows.views[view] for view in rows.view.tolist()]
 
 
-@pytest.mark.parametrize("of", cases(), ids=lambda c: c.name)
+@pytest.mark.parametrize("of", typical(cases()), ids=lambda c: c.name)
 def test_rows_by_form_are_those_by_description(of: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     program: Program = open_program(of.path)
     # Twice: all forms are known the second time, and every command that has one is told by another.

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -62,8 +63,13 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
 
 def xz_bomb(path: Path, gigabytes: int) -> Path:
     """Zeros, packed: about 10 kB for every 64 MB, one behind the other."""
-    path.write_bytes(lzma.compress(bytes(64 << 20), preset=1) * (16 * gigabytes))
+    path.write_bytes(_packed_zeros() * (16 * gigabytes))
     return path
+
+
+@cache
+def _packed_zeros() -> bytes:
+    return lzma.compress(bytes(64 << 20), preset=1)
 
 
 def context(folder: Path, **files: Callable[[Path], object]) -> Path:

@@ -35,7 +35,7 @@ from tdb_dap.tools.profile.profiling import Costs
 from tests.command_line import tdb_dap
 from tests.conftest import Toy
 from tests.mutants import with_fault
-from tests.samples import DATA, Case, case, cases, of_more_chips
+from tests.samples import DATA, Case, case, cases, of_more_chips, typical
 
 pytestmark = pytest.mark.skipif(not kernel.is_active(), reason="commands are executed at once by the C kernel")
 
@@ -193,7 +193,7 @@ def texts(debugger: Debugger, *names: str) -> list[tuple[int, str]]:
     return [(finding.focus, finding.text) for finding in found.findings]
 
 
-@pytest.mark.parametrize("of", MODELS, ids=lambda of: of.name)
+@pytest.mark.parametrize("of", typical(MODELS), ids=lambda of: of.name)
 def test_sanitizers_find_the_same_when_they_look_at_some_commands_only(of: Case) -> None:
     debugger = opened(of)
     found = texts(debugger, "all", "inf", "denormal")
@@ -265,7 +265,7 @@ def test_time_goes_back_over_commands_that_were_not_looked_at() -> None:
         assert found == stops(debugger)
 
 
-@pytest.mark.parametrize("of", MODELS, ids=lambda of: of.name)
+@pytest.mark.parametrize("of", typical(MODELS), ids=lambda of: of.name)
 def test_results_known_to_be_read_are_those_that_are_read(of: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     program = open_debugger(of.path, of.inputs, history_limit=0).program
     readers = unused._Readers(program)
@@ -277,7 +277,7 @@ def test_results_known_to_be_read_are_those_that_are_read(of: Case, monkeypatch:
     assert found == [finding.text for finding in unused.unused(program)]
 
 
-@pytest.mark.parametrize("of", MODELS, ids=lambda of: of.name)
+@pytest.mark.parametrize("of", typical(MODELS), ids=lambda of: of.name)
 def test_what_a_form_costs_each_of_its_commands_costs(of: Case) -> None:
     program = open_debugger(of.path, of.inputs, history_limit=0).program
     costs = Costs(program)

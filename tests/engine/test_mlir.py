@@ -14,7 +14,7 @@ import pytest
 from tdb_dap.engine.source.mlir_attributes import parse_attributes, split_top
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tests.known import known
-from tests.samples import SAMPLE, cases
+from tests.samples import SAMPLE, cases, typical
 
 TEXT = """#loc = loc(unknown)
 #loc1 = loc("x")
@@ -88,7 +88,7 @@ def test_brackets_and_strings_do_not_split() -> None:
     assert parse_attributes('{k, s = "a\\"b", f = 1.5e-3 : f64}', 0) == {"k": True, "s": 'a\\"b', "f": 0.0015}
 
 
-@pytest.mark.parametrize("path", [SAMPLE, *(case.path for case in cases())], ids=lambda p: p.name)
+@pytest.mark.parametrize("path", typical([SAMPLE, *(case.path for case in cases())]), ids=lambda p: p.name)
 def test_every_line_with_an_operation_is_indexed(path: Path) -> None:
     file = MlirFile.read(path / "final.mlir")
     quoted = [n for n, line in enumerate(file.lines, 1) if '= "' in line.split("{")[0] or line.lstrip().startswith('"')]

@@ -15,7 +15,7 @@ from tdb_dap.engine.source.value_flow import RETURNS, Definition, ValueFlow
 from tdb_dap.tools.graph.layout import NODE_HEIGHT, NODE_WIDTH, layout
 from tdb_dap.tools.opening import open_program
 from tests.pages import data_of, needs_browser, seen
-from tests.samples import case, cases
+from tests.samples import case, cases, typical
 
 TOY = case("toy_bm1684x_f32")
 
@@ -157,7 +157,7 @@ def test_a_file_that_is_no_report_is_one_line(tmp_path: Path, capsys: pytest.Cap
     assert "not a report of tdb-dap check" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", [of.name for of in cases() if (of.path / "final.mlir").exists()])
+@pytest.mark.parametrize("name", typical(of.name for of in cases() if (of.path / "final.mlir").exists()))
 def test_no_chain_breaks_at_a_layer_group_or_a_subnet(name: str) -> None:
     """What computes something that another op reads has an edge to it, wherever the two stand."""
     mlir = open_program(case(name).path).source.mlir

@@ -62,7 +62,7 @@ def test_copies_are_writers_and_readers() -> None:
     assert copies[0].description.summary == f"The runtime copies {output.name} to its own memory."
     assert "to where this subnet reads it" in copies[2].description.summary
     assert view_of(copies[2].operands[0]).address == output.view.address
-    assert machine.accesses.touching(places, reads=True, writes=False, start=0)
+    assert list(machine.accesses.touching(places, reads=True, writes=False, start=0))
 
 
 def test_a_breakpoint_stops_at_a_copy() -> None:

@@ -288,9 +288,10 @@ def test_a_recording_cannot_go_on_after_its_end(path: Path) -> None:
         Recording.read(path)
 
 
-def test_a_few_bytes_cannot_fill_the_memory(path: Path) -> None:
-    huge = zstandard.ZstdCompressor(level=19).compress(bytes(64 << 20))
-    part = form.CHUNK_HEADER.pack(form.EVENTS, 64 << 20, len(huge), zlib.crc32(huge)) + huge
+def test_a_few_bytes_cannot_fill_the_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "UNPACKED_FREELY", 8 << 20)
+    huge = zstandard.ZstdCompressor(level=19).compress(bytes(2 << 20))
+    part = form.CHUNK_HEADER.pack(form.EVENTS, 2 << 20, len(huge), zlib.crc32(huge)) + huge
     with pytest.raises(BadInput, match=f"unpacks to more than {limits.readable(limits.UNPACKED_FREELY)}"):
         Recording.read(made(path, HEAD, *[part] * 5))
 

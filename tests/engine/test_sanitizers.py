@@ -24,7 +24,7 @@ from tdb_dap.errors import BadExpression
 from tdb_dap.tools.opening import open_debugger, open_program
 from tdb_dap.tools.patch.editor import Editor
 from tests.mutants import with_fault
-from tests.samples import DATA, Case, case, cases, of_more_chips
+from tests.samples import DATA, Case, case, cases, of_more_chips, typical
 
 TOY = case("toy_bm1684x_f32")
 
@@ -49,7 +49,9 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize("of", [*(c for c in cases() if not c.is_dynamic), *of_more_chips()], ids=lambda c: c.name)
+@pytest.mark.parametrize(
+    "of", typical([*(c for c in cases() if not c.is_dynamic), *of_more_chips()]), ids=lambda c: c.name
+)
 def test_correct_models_have_no_findings_but_the_known_ones(of: Case) -> None:
     found = findings(opened(of), "all")
     assert {finding.filter for finding in found} == EXPECTED.get(of.name, set()), [f.text for f in found]

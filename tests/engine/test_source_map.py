@@ -16,12 +16,12 @@ from tdb_dap.engine.source.marks import Marks
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.tools.opening import open_program
 from tests.known import known
-from tests.samples import DATA, SAMPLE, Case, case, cases
+from tests.samples import DATA, SAMPLE, Case, case, cases, typical
 
 CONTEXTS = [SAMPLE, DATA / "contexts" / "sliced_int8", *(case.path for case in cases() if not case.is_dynamic)]
 
 
-@pytest.mark.parametrize("path", CONTEXTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", typical(CONTEXTS), ids=lambda path: path.name)
 def test_every_command_has_one_owner_and_every_owner_its_op(path: Path) -> None:
     program = open_program(path)
     source = program.source
@@ -36,7 +36,9 @@ def test_every_command_has_one_owner_and_every_owner_its_op(path: Path) -> None:
 
 # The vendor's order of toy_bm1690_int8 is wrong.
 @pytest.mark.parametrize(
-    "case", [c for c in cases() if not c.is_dynamic and c.name != "toy_bm1690_int8"], ids=lambda case: case.name
+    "case",
+    typical([c for c in cases() if not c.is_dynamic and c.name != "toy_bm1690_int8"]),
+    ids=lambda case: case.name,
 )
 def test_lines_are_those_of_the_vendors_index(case: Case) -> None:
     program = open_program(case.path)

@@ -21,7 +21,7 @@ from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.errors import BadExpression
 from tests.heard import Heard
 from tests.known import known, view_of
-from tests.samples import Case, case, cases
+from tests.samples import Case, case, cases, typical
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
@@ -46,14 +46,14 @@ def one_record_per_line(debugger: Debugger) -> Iterator[OpRecord]:
     yield from list(seen.values())[:_IN_FOCUS]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+@pytest.mark.parametrize("model", typical(MODELS), ids=lambda model: model.name)
 def test_every_edge_of_the_graph_goes_forward_in_the_text(model: Case) -> None:
     graph = OpGraph.of(MlirFile.read(model.mlir), weights=True)
     lines = {node.id: node.line for node in graph.nodes}
     assert [edge for edge in graph.edges if lines[edge.tail] >= lines[edge.head]] == []
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+@pytest.mark.parametrize("model", typical(MODELS), ids=lambda model: model.name)
 def test_every_value_id_of_an_op_s_line_is_the_op_s_own_operand(model: Case) -> None:
     debugger = opened(model)
     mlir = debugger.program.source.mlir
@@ -76,7 +76,7 @@ def test_every_value_id_of_an_op_s_line_is_the_op_s_own_operand(model: Case) -> 
                 assert value.view == named.view, f"line {record.line}: {name}"
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+@pytest.mark.parametrize("model", typical(MODELS), ids=lambda model: model.name)
 def test_a_name_with_its_moment_means_the_same_from_everywhere(model: Case) -> None:
     debugger = opened(model)
     for record in one_record_per_line(debugger):

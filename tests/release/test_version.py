@@ -9,6 +9,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+from scripts.generate_release_files import wrong_headings
 from tests.conftest import Toy
 from tests.dap_client import DapClient
 
@@ -38,7 +39,13 @@ def test_the_installed_package_has_it() -> None:
 
 
 def test_the_newest_changes_are_of_it() -> None:
-    assert re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)[:1] == VERSION
+    assert wrong_headings((ROOT / "CHANGELOG.md").read_text("utf-8")) == ""
+    newest = f"## Unreleased\n\n## {VERSION[0]} - 2026-01-31\n\n## 0.0.1 - 2026-01-30\n"
+    assert wrong_headings(newest) == ""
+    assert wrong_headings(newest.replace("## Unreleased\n", "")) == "the first heading must be `## Unreleased`"
+    assert wrong_headings(newest.replace("31", "9")).startswith("headings of released versions must be ")
+    other = f"the newest released version must be {VERSION[0]} (tdb_dap/version.py)"
+    assert wrong_headings(newest.replace(VERSION[0], "9.9")) == other
 
 
 def test_the_extension_has_version_changes_and_license_of_the_project() -> None:

@@ -16,6 +16,7 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.families.convolution import TABLE_REGISTER
+from tests.loops import each
 from tests.samples import DATA
 from tests.targets.commands import chip_named, ddr_start, empty, form
 
@@ -82,7 +83,7 @@ LATER = ["BM1688", "BM1690", "BM1684X2", "CV184X", "SG2380"]
 _TO_WORDS = {"opd1_const": 1, "opd0_sign": 1}
 
 
-@pytest.mark.parametrize(
+@each(
     ("chip", "code", "signed", "expected"),
     [
         *((chip, 2, 0, [0, 0x11E1A307, 0x80000006]) for chip in LATER),

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32
 from tdb_dap.targets.arithmetic.float32 import flush
 from tdb_dap.targets.arithmetic.rounding import convert, round_to_float
 from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_AWAY, HALF_EVEN, HALF_UP, TOWARD_ZERO, UP
+from tests.loops import each
 
 LOWER = (0, 1, 0x4000, 0x7FFF, 0x8000, 0x8001, 0xFFFF)
 """Lower halves about the borders of every mode."""
 
 
-@pytest.mark.parametrize("mode", [HALF_EVEN, HALF_AWAY, TOWARD_ZERO, DOWN, UP, HALF_UP])
-@pytest.mark.parametrize("lower", LOWER)
+@each("mode", [HALF_EVEN, HALF_AWAY, TOWARD_ZERO, DOWN, UP, HALF_UP])
+@each("lower", LOWER)
 def test_every_upper_half(lower: int, mode: int) -> None:
     words = (np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)) | np.uint32(lower)
     numbers = words.view(np.float32)
@@ -24,7 +24,7 @@ def test_every_upper_half(lower: int, mode: int) -> None:
     assert np.array_equal(convert(words, F32, BF16, mode), wanted)
 
 
-@pytest.mark.parametrize("lower", LOWER)
+@each("lower", LOWER)
 def test_half_to_even_of_16_bits(lower: int) -> None:
     words = (np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)) | np.uint32(lower)
     numbers = words.view(np.float32)

@@ -23,6 +23,7 @@ from tdb_dap.targets.kernel.constants import Operator, Reciprocal
 from tdb_dap.targets.semantics import SEMANTICS, execute
 from tdb_dap.targets.semantics.registry import Operation
 from tdb_dap.targets.semantics.rules import Rules
+from tests.loops import each
 from tests.targets.test_sums import numbers
 
 pytestmark = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is not built")
@@ -95,9 +96,9 @@ def operation(values: dict[str, Value], dtype: DType, rules: Rules, **fields: in
 PLACES = ["plain", "lanes", "turned", "apart"]
 
 
-@pytest.mark.parametrize("kind", ["plain", "tiny", "huge", "special", "any"])
-@pytest.mark.parametrize("dtype", FLOATS, ids=str)
-@pytest.mark.parametrize("sub", [op.ADD, op.SUB, op.MUL, op.MAX, op.MIN])
+@each("kind", ["plain", "tiny", "huge", "special", "any"])
+@each("dtype", FLOATS)
+@each("sub", [op.ADD, op.SUB, op.MUL, op.MAX, op.MIN])
 def test_arithmetic_of_floats(sub: int, dtype: DType, kind: str) -> None:
     for number, shape in enumerate(SHAPES):
         how = PLACES[(number + sub) % len(PLACES)]
@@ -115,8 +116,8 @@ def test_arithmetic_of_floats(sub: int, dtype: DType, kind: str) -> None:
                 both(partial(SEMANTICS["arith", sub], x))
 
 
-@pytest.mark.parametrize("kind", ["plain", "tiny", "huge", "special", "any"])
-@pytest.mark.parametrize("dtype", [*FLOATS, FLUSHED_F16], ids=["f32", "f16", "bf16", "flushed f16"])
+@each("kind", ["plain", "tiny", "huge", "special", "any"])
+@each("dtype", [*FLOATS, FLUSHED_F16])
 def test_newton_steps(dtype: DType, kind: str) -> None:
     """Quotients and reciprocals of roots: every count of steps, every rule for special numbers."""
     stored = F16 if dtype is FLUSHED_F16 else dtype
@@ -132,10 +133,8 @@ def test_newton_steps(dtype: DType, kind: str) -> None:
                 both(partial(float32.divide, a, b, steps, dtype, rule), as_words=True)
 
 
-@pytest.mark.parametrize("mode", range(6))
-@pytest.mark.parametrize(
-    "sub", [op.ADD, op.SUB, op.MUL, op.MAX, op.MIN, op.ADD_SATURATE, op.SUB_SATURATE, op.MUL_SATURATE]
-)
+@each("mode", range(6))
+@each("sub", [op.ADD, op.SUB, op.MUL, op.MAX, op.MIN, op.ADD_SATURATE, op.SUB_SATURATE, op.MUL_SATURATE])
 def test_arithmetic_of_whole_numbers(sub: int, mode: int) -> None:
     random = np.random.default_rng(sub * 31 + mode)
     for number, shape in enumerate(SHAPES):
@@ -155,8 +154,8 @@ def test_arithmetic_of_whole_numbers(sub: int, mode: int) -> None:
             both(partial(SEMANTICS["arith", sub], x))
 
 
-@pytest.mark.parametrize("at_once", [50, 1 << 20])
-@pytest.mark.parametrize("dtype", [F32, SI8], ids=str)
+@each("at_once", [50, 1 << 20])
+@each("dtype", [F32, SI8])
 def test_pieces_of_a_result_are_the_whole(dtype: DType, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the shape, and where operands are broadcast; of what is no piece of the result the whole is computed."""
     monkeypatch.setattr(execute, "_AT_ONCE", at_once)
@@ -185,7 +184,7 @@ def every_word(source: DType) -> Array:
     return np.concatenate([ties, drawn, small]).astype(source.bits_dtype).reshape(1, 1, -1, 1)
 
 
-@pytest.mark.parametrize("source", [*FLOATS, *WHOLE], ids=str)
+@each("source", [*FLOATS, *WHOLE])
 def test_conversions(source: DType) -> None:
     stored = every_word(source)
     for target in (*FLOATS, *WHOLE):
@@ -196,8 +195,8 @@ def test_conversions(source: DType) -> None:
                 assert "defined" in str(error)  # noqa: PT017
 
 
-@pytest.mark.parametrize("kind", ["plain", "tiny", "huge", "special", "any"])
-@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@each("kind", ["plain", "tiny", "huge", "special", "any"])
+@each("dtype", FLOATS)
 def test_series(dtype: DType, kind: str) -> None:
     for number, shape in enumerate(SHAPES):
         for flushes in (False, True):
@@ -211,9 +210,9 @@ def test_series(dtype: DType, kind: str) -> None:
             both(partial(SEMANTICS["sfu", special.TAYLOR], x))
 
 
-@pytest.mark.parametrize("fills", [False, True])
-@pytest.mark.parametrize("index", [UI8, UI16], ids=str)
-@pytest.mark.parametrize("dtype", [UI8, F16, F32], ids=str)
+@each("fills", [False, True])
+@each("index", [UI8, UI16])
+@each("dtype", [UI8, F16, F32])
 def test_what_an_index_chooses(dtype: DType, index: DType, fills: bool) -> None:
     rows, chosen = words(dtype, (1, 3, 1, 100), "any", 1), words(index, (2, 3, 1, 40), "", 2)
     sub = gather_family.GATHERS[0]

@@ -13,6 +13,7 @@ import pytest
 from tdb_dap.engine.hardware.dtypes import DType
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
+from tests.loops import each
 from tests.targets.commands import chip_named, command, empty, form
 
 RECORDS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "float8.json").read_text())
@@ -50,7 +51,7 @@ def executed(record: dict[str, Any]) -> Made:
     return Made(computed, recorded, result.dtype)
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=[f"{i}-{r['name']}-{r['data']}" for i, r in enumerate(RECORDS)])
+@each("record", RECORDS)
 def test_the_result_is_the_vendors_bit_by_bit_but_for_the_payload_of_nans(record: dict[str, Any], sums: str) -> None:
     made = executed(record)
     numbers = made.dtype.widen(made.recorded)

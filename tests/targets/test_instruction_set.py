@@ -25,7 +25,7 @@ from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.validation.evidence import Evidence, evidence
 from tdb_dap.targets.validation.self_check import check
 from tdb_dap.tools.opening import open_program
-from tests.samples import SAMPLE, Case, cases
+from tests.samples import SAMPLE, Case, cases, typical
 
 
 def instructions_of(program: Program) -> Sequence[Instruction]:
@@ -55,7 +55,7 @@ def test_the_check_sees_overlaps_and_ambiguous_mnemonics() -> None:
     assert any("dma.tensor stands for 2 operations" in problem for problem in found)
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", typical(cases()), ids=lambda case: case.name)
 def test_decode_then_encode_is_the_identity(case: Case) -> None:
     program = open_program(case.path)
     for command in program.commands:

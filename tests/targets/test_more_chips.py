@@ -10,6 +10,7 @@ from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8
 from tdb_dap.engine.hardware.target import Description
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
+from tests.loops import each
 from tests.samples import Case, of_more_chips
 from tests.targets.commands import chip_named, command, empty
 
@@ -280,8 +281,8 @@ def largest_of(row: list[float], storage: int, sign: int = 0) -> str:
     return f"{found:08x}"
 
 
-@pytest.mark.parametrize("storage", [0, 1, 6])
-@pytest.mark.parametrize(
+@each("storage", [0, 1, 6])
+@each(
     ("count", "winner"),
     [
         (1, 0),

@@ -12,6 +12,7 @@ from tdb_dap.targets.arithmetic.rounding import convert
 from tdb_dap.targets.arithmetic.stored import Stored, Value
 from tdb_dap.targets.kernel.constants import Condition
 from tdb_dap.targets.semantics.arithmetic import conditions
+from tests.loops import each
 
 pytestmark = pytest.mark.skipif(not kernel.is_active(), reason="compares the C kernel with NumPy")
 
@@ -28,9 +29,9 @@ def numbers(dtype: DType, count: int, seed: int) -> Array:
     return np.where(random.integers(0, 2, count) == 1, drawn, chosen)
 
 
-@pytest.mark.parametrize("width", kernel.widths())
-@pytest.mark.parametrize("dtype", [F32, F16, BF16, SI8, UI8, SI16, UI16, SI32, UI32], ids=str)
-@pytest.mark.parametrize("words", [np.uint8, np.uint16, np.uint32])
+@each("width", kernel.widths())
+@each("dtype", [F32, F16, BF16, SI8, UI8, SI16, UI16, SI32, UI32])
+@each("words", [np.uint8, np.uint16, np.uint32])
 def test_words_are_chosen_as_numpy_chooses_them(width: int, dtype: DType, words: type) -> None:
     count = 1300
     a, b = numbers(dtype, count, 0), numbers(dtype, count, 1)
@@ -52,8 +53,8 @@ def test_words_are_chosen_as_numpy_chooses_them(width: int, dtype: DType, words:
         kernel.choose_width(best)
 
 
-@pytest.mark.parametrize("dtype", [F16, BF16], ids=str)
-@pytest.mark.parametrize("mode", range(6))
+@each("dtype", [F16, BF16])
+@each("mode", range(6))
 def test_every_half_is_rounded_to_a_whole_number_as_numpy_does(dtype: DType, mode: int) -> None:
     every = np.arange(1 << 16, dtype=np.uint16)
     found = elements.converted(Stored(every, dtype), dtype, mode)
@@ -62,7 +63,7 @@ def test_every_half_is_rounded_to_a_whole_number_as_numpy_does(dtype: DType, mod
         np.testing.assert_array_equal(found, convert(every, dtype, dtype, mode))
 
 
-@pytest.mark.parametrize("mode", range(6))
+@each("mode", range(6))
 def test_float32_is_rounded_to_a_whole_number_as_numpy_does(mode: int) -> None:
     edges = np.arange(0, 1 << 32, 997).astype(np.uint32)
     near = (np.float32(0.5) + np.arange(-50, 50, dtype=np.float32)).view(np.uint32)
@@ -79,9 +80,9 @@ def test_magnitudes_keep_everything_but_the_sign() -> None:
     np.testing.assert_array_equal(found, words & np.uint32(0x7FFFFFFF))
 
 
-@pytest.mark.parametrize("source", [SI8, UI8], ids=str)
-@pytest.mark.parametrize("target", [F32, F16, BF16], ids=str)
-@pytest.mark.parametrize("mode", range(6))
+@each("source", [SI8, UI8])
+@each("target", [F32, F16, BF16])
+@each("mode", range(6))
 def test_bytes_become_the_floats_that_numpy_makes(source: DType, target: DType, mode: int) -> None:
     every = np.arange(1 << 8, dtype=np.uint8)
     found = elements.converted(Stored(every, source), target, mode)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -98,15 +99,42 @@ def drawn(chip: Chip) -> Iterator[tuple[list[Command], Random]]:
         yield commands, random
 
 
+_SHIFTS = 1 << 18
+"""Beginnings of what is taken of a pool, in words."""
+
+
+@cache
+def pool(kind: str, count: int) -> Array:
+    """Words of 32 bits, more than ``count`` of them: drawing as many for each sequence would take most of the time."""
+    random, size = np.random.default_rng(11), count + _SHIFTS
+    if kind == "bytes":
+        return random.integers(0, 256, 4 * size, np.uint8).view(np.int32)
+    if kind == "floats":
+        return random.standard_normal(size, np.float32).view(np.int32)
+    if kind == "steps":  # a multiplier, and a shift to the right
+        steps = np.empty((size // 2, 2), np.int32)
+        steps[:, 0], steps[:, 1] = random.integers(1, 1 << 31, len(steps)), random.integers(220, 256, len(steps))
+        return steps.reshape(-1)
+    near = random.choice([0, (1 << 31) - 1, -(1 << 31)], size, p=[0.9, 0.05, 0.05])
+    near = near - np.sign(near) * random.integers(0, 1 << 18, size)
+    return (near + random.integers(-9, 9, size) * (near == 0)).astype(np.int32)
+
+
+def taken(kind: str, count: int, random: Random) -> Array:
+    """So many words of a pool, from anywhere on."""
+    first = 2 * int(random.integers(_SHIFTS // 2))
+    return pool(kind, count)[first : first + count]
+
+
 def filled(lanes: Array, random: Random) -> None:
     """Any bytes, or floats whose sums are finite but for a few of them."""
+    words = lanes.reshape(-1).view(np.int32)
     if random.integers(2):
-        lanes.reshape(-1)[...] = random.integers(0, 256, lanes.size, np.uint8)
+        words[...] = taken("bytes", words.size, random)
         return
-    numbers = random.standard_normal(lanes.size // 4, np.float32)
+    words[...] = taken("floats", words.size, random)
     if random.integers(4) == 0:
-        numbers[random.integers(0, numbers.size, 50)] = np.float32("nan")
-    lanes.reshape(-1)[...] = numbers.view(np.uint8)
+        words.view(np.float32)[random.integers(0, words.size, 50)] = np.float32("nan")
 
 
 def one_by_one(bench: Bench, commands: list[Command]) -> list[Description]:
@@ -243,12 +271,9 @@ def test_a_number_is_added_to_the_sums_of_each_channel_where_they_are() -> None:
     steps = words[:, bench.chip.geometry.lane_bytes // 32 :].reshape(len(words), -1, 2)
     for _ in range(200):
         commands = biased(bench.chip, random)
-        lanes[...] = random.integers(0, 256, lanes.shape, np.uint8)
-        near = random.choice([0, (1 << 31) - 1, -(1 << 31)], words.shape, p=[0.9, 0.05, 0.05])
-        words[...] = near - np.sign(near) * random.integers(0, 1 << 18, words.shape)
-        words[...] += random.integers(-9, 9, words.shape) * (near == 0)
-        steps[..., 0] = random.integers(1, 1 << 31, steps.shape[:2])
-        steps[..., 1] = random.integers(220, 256, steps.shape[:2])  # a shift to the right
+        lanes[...] = taken("bytes", lanes.size // 4, random).view(np.uint8).reshape(lanes.shape)
+        words[...] = taken("near the ends", words.size, random).reshape(words.shape)
+        steps[...] = taken("steps", steps.size, random).reshape(steps.shape)
         before = bench.kept()
         with kernel.shared(3, worth=1):
             seen += carried_out(bench, commands, one_by_one(bench, commands), before)

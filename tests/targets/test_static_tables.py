@@ -12,6 +12,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.chips.static_tables import Table, words_of
+from tests.loops import each
 
 CHIPS = [chip for name, chip in chips().items() if chip.static_tables and name == chip.name]
 
@@ -24,7 +25,7 @@ def entries(table: Table) -> Array:
     return table.dtype.decode(words.view(table.dtype.bits_dtype)).astype(np.float64)
 
 
-@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.name)
+@each("chip", CHIPS)
 def test_they_fit_into_the_static_memory(chip: Chip) -> None:
     assert sum(words_of(table, "firmware").nbytes for table in chip.static_tables) <= chip.geometry.static_bytes
 
@@ -42,8 +43,8 @@ SERIES: dict[str, tuple[Callable[[float], float], Callable[[float], float]]] = {
 }
 
 
-@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.name)
-@pytest.mark.parametrize("name", SERIES)
+@each("chip", CHIPS)
+@each("name", SERIES)
 def test_a_series_has_the_value_of_its_function(chip: Chip, name: str) -> None:
     function, power = SERIES[name]
     tables = [table for table in chip.static_tables if table.name.split(" ")[0] == name and "of" not in table.name]

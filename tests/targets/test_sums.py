@@ -22,6 +22,7 @@ from tdb_dap.targets.families import pooling as pooling_family
 from tdb_dap.targets.semantics import pooling
 from tdb_dap.targets.semantics.registry import Operation
 from tests.known import known
+from tests.loops import each
 
 needs_kernel = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is not built")
 
@@ -76,8 +77,8 @@ def same(a: np.ndarray, b: np.ndarray) -> None:
 
 
 @needs_kernel
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@each("kind", KINDS)
+@each("shape", SHAPES)
 def test_interleaved_chains_are_numpys(lanes: int, shape: tuple[int, int, int], kind: str) -> None:
     rows, count, columns = shape
     left, right = numbers((rows, count), F32, kind, 1), numbers((count, columns), F32, kind, 2)
@@ -111,10 +112,10 @@ def test_a_nan_that_arises_in_a_fast_chain_is_the_careful_one(lanes: int) -> Non
 
 
 @needs_kernel
-@pytest.mark.parametrize("nan_wins", [False, True])
-@pytest.mark.parametrize("dtype", [F16, BF16], ids=str)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@each("nan_wins", [False, True])
+@each("dtype", [F16, BF16])
+@each("kind", KINDS)
+@each("shape", SHAPES)
 def test_grouped_sums_are_numpys(
     lanes: int, shape: tuple[int, int, int], kind: str, dtype: DType, nan_wins: bool
 ) -> None:
@@ -133,7 +134,7 @@ def test_grouped_sums_are_numpys(
             same(fast, slow)
 
 
-@pytest.mark.parametrize("exponent", [-130, -110, -80, -62, 0, 60, 100])
+@each("exponent", [-130, -110, -80, -62, 0, 60, 100])
 def test_a_group_is_what_its_definition_says(sums: str, exponent: int) -> None:
     """Exact products, cut off toward zero below the largest one's 24th bit, summed exactly and rounded once."""
     random = np.random.default_rng(exponent & 0xFF)
@@ -148,8 +149,8 @@ def test_a_group_is_what_its_definition_says(sums: str, exponent: int) -> None:
 
 
 @needs_kernel
-@pytest.mark.parametrize("name", ["add", "subtract", "multiply"])
-@pytest.mark.parametrize("kind", KINDS)
+@each("name", ["add", "subtract", "multiply"])
+@each("kind", KINDS)
 def test_operations_on_elements_are_numpys(lanes: int, kind: str, name: str) -> None:
     a = float32.flush(numbers((5, 7, 61), F32, kind, 31))
     edge = numbers((5, 7, 61), F32, "plain", 32)
@@ -164,9 +165,9 @@ def test_operations_on_elements_are_numpys(lanes: int, kind: str, name: str) -> 
 
 
 @needs_kernel
-@pytest.mark.parametrize("start", ["none", "zero", "number"])
-@pytest.mark.parametrize("dtype", [F32, F16, BF16], ids=str)
-@pytest.mark.parametrize("kind", KINDS)
+@each("start", ["none", "zero", "number"])
+@each("dtype", [F32, F16, BF16])
+@each("kind", KINDS)
 def test_depthwise_sums_are_numpys(lanes: int, kind: str, dtype: DType, start: str) -> None:
     """Through the semantic function: bias or none, kernels of odd and even size, strides, planes small and large."""
     for (rows, columns), (high, wide), step in (
@@ -231,7 +232,7 @@ def test_chains_are_what_their_definition_says(sums: str) -> None:
             assert got[row, column] == accumulators[0] + accumulators[1]
 
 
-@pytest.mark.parametrize("limit", [2, 128, 255, 32768, 1 << 20])
+@each("limit", [2, 128, 255, 32768, 1 << 20])
 def test_products_of_integers_are_exact(sums: str, limit: int) -> None:
     """Sums far beyond what float32 holds, of numbers of up to 21 bits."""
     random = np.random.default_rng(limit)

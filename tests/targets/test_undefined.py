@@ -12,6 +12,7 @@ from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import arithmetic
 from tdb_dap.targets.semantics.registry import SEMANTICS, Operation
+from tests.loops import each
 
 BITS_OF_INTEGERS = (
     arithmetic.NOT,
@@ -38,8 +39,8 @@ def operation(sub: int, left: DType, right: DType, result: DType) -> Operation:
     return Operation({"left": value(left), "right": value(right)}, {"result": result}, shape, fields, rules)
 
 
-@pytest.mark.parametrize("sub", BITS_OF_INTEGERS)
-@pytest.mark.parametrize("dtype", [F32, F16, BF16], ids=str)
+@each("sub", BITS_OF_INTEGERS)
+@each("dtype", [F32, F16, BF16])
 def test_bits_of_floats_are_undefined(sub: int, dtype: DType) -> None:
     compute = SEMANTICS["arith", sub]
     with pytest.raises(NotSimulated, match=f"with {dtype} numbers: undefined on the chip"):

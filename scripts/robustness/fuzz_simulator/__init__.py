@@ -2,5 +2,5 @@
 
     python -m scripts.robustness.fuzz_simulator --help
 
-Its tables are in docs/fidelity.md.
+Its results are in results.json.
 """

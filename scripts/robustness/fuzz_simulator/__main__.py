@@ -3,7 +3,7 @@
     python -m scripts.robustness.fuzz_simulator [--chips bm1684x,...] [--only 'arith.*'] [--cases N] [--seed S]
                                      [--models DIR ...] [--show N] [--write]
 
-``--write`` puts the tables into docs/fidelity.md.
+``--write`` keeps the results in results.json, which the site shows for each chip.
 
 Exit code 1 if an operation that occurs in the models is inexact, 2 without the vendor's libraries.
 """
@@ -21,12 +21,11 @@ from pathlib import Path
 
 import numpy as np
 
-from scripts import figures
 from scripts.robustness.fuzz_simulator.bench import Bench
 from scripts.robustness.fuzz_simulator.contents import KINDS
 from scripts.robustness.fuzz_simulator.fields import record
 from scripts.robustness.fuzz_simulator.mutation import mutate
-from scripts.robustness.fuzz_simulator.report import is_open, table
+from scripts.robustness.fuzz_simulator.report import is_open, operation, write
 from scripts.robustness.fuzz_simulator.seeds import Case, form_name, made_seeds, seeds_of
 from tdb_dap.backends.discovery import library_of
 from tdb_dap.errors import BadInput
@@ -55,11 +54,11 @@ def main() -> int:
     parser.add_argument("--cmodel-path", type=Path, help="where the vendor's libraries are")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N inexact cases of each operation")
     parser.add_argument("--fields", type=Path, metavar="FILE", help="record which unused fields have no effect")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/fidelity.md")
+    parser.add_argument("--write", action="store_true", help="keep the results in results.json")
     arguments = parser.parse_args()
     names = arguments.chips.upper().split(",")
-    if arguments.write and (arguments.only != "*" or not figures.PARTS.keys() >= set(names)):
-        parser.error(f"--write takes all operations of a chip in docs/fidelity.md ({', '.join(CHIPS)})")
+    if arguments.write and arguments.only != "*":
+        parser.error("--write takes all operations of a chip; leave out --only")
     failed = False
     for name in names:
         chip = _with_small_l2(chips()[name])
@@ -78,8 +77,8 @@ def main() -> int:
         emitted = set(seeds)
         run = sum(sum(c.values()) - c["undefined"] - c["skipped"] for row in rows.values() for c in row.values())
         if arguments.write:
-            heading = f"{run:,} cases, seed {arguments.seed}."
-            figures.write(name, [heading, "", *table(rows, emitted)])
+            operations = {each: operation(row, each in emitted) for each, row in rows.items()}
+            write(name, run, arguments.seed, operations)
         wrong = [f"{row}" for row in sorted(rows) if row in emitted and is_open(rows[row])]
         failed = failed or bool(wrong)
         print(f"{name}: {run:,} cases; open among what the models hold: {', '.join(wrong) or 'nothing'}", flush=True)

@@ -13,25 +13,9 @@ from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from typing_extensions import NotRequired, TypedDict
 
-from tdb_dap.adapter.protocol.agent_responses import Invitation as Invitation
-from tdb_dap.adapter.protocol.answer_responses import AnswerState as AnswerState
-from tdb_dap.adapter.protocol.answer_responses import Logits as Logits
-from tdb_dap.adapter.protocol.model_responses import ModelContents as ModelContents
-from tdb_dap.adapter.protocol.model_responses import exact as _exact
-from tdb_dap.adapter.protocol.tensor_responses import InlineValues as InlineValues
-from tdb_dap.adapter.protocol.tensor_responses import TensorDescription as TensorDescription
-from tdb_dap.adapter.protocol.tensor_responses import TensorElement as TensorElement
-from tdb_dap.adapter.protocol.tensor_responses import TensorNumbers as TensorNumbers
-from tdb_dap.adapter.protocol.tensor_responses import TensorStatistics as TensorStatistics
-from tdb_dap.adapter.protocol.tensor_responses import TensorWriters as TensorWriters
-from tdb_dap.adapter.protocol.time_responses import Moment as Moment
-from tdb_dap.adapter.protocol.time_responses import TimeMarks as TimeMarks
-from tdb_dap.adapter.protocol.time_responses import TimePoint as TimePoint
-from tdb_dap.adapter.protocol.timeline_responses import CommandOrder as CommandOrder
-from tdb_dap.adapter.protocol.timeline_responses import CommandTimes as CommandTimes
+from tdb_dap.adapter.protocol.model_responses import exact
 from tdb_dap.tools.check.schema import Row
-from tdb_dap.tools.pages.data import GraphEdge as GraphEdge
-from tdb_dap.tools.pages.data import GraphNode as GraphNode
+from tdb_dap.tools.pages.data import GraphEdge, GraphNode
 from tdb_dap.tools.profile.schema import ProfileReport
 from tdb_dap.tools.sanitize.schema import SanitizerFinding
 
@@ -51,7 +35,7 @@ class _Dumped:
         return handler.generate_schema(self.declared)
 
 
-@_exact
+@exact
 class TraceEvent(TypedDict):
     """One event of Chrome's Trace Event Format."""
 
@@ -70,7 +54,7 @@ class TraceEvent(TypedDict):
     args: dict[str, Any]
 
 
-@_exact
+@exact
 class TraceSource(TypedDict):
     """Traced program, and source of the times."""
 
@@ -82,7 +66,7 @@ class TraceSource(TypedDict):
     compilerFigures: bool
 
 
-@_exact
+@exact
 class Trace(TypedDict):
     """A profile in Chrome's Trace Event Format."""
 
@@ -91,7 +75,7 @@ class Trace(TypedDict):
     otherData: TraceSource
 
 
-@_exact
+@exact
 class ProfileBody(TypedDict):
     """Body of `tdb/profile`."""
 
@@ -100,7 +84,7 @@ class ProfileBody(TypedDict):
     """Present if it was asked for."""
 
 
-@_exact
+@exact
 class Graph(TypedDict):
     """Body of `tdb/graph`."""
 
@@ -110,7 +94,7 @@ class Graph(TypedDict):
     """Lines of final.mlir whose op runs next."""
 
 
-@_exact
+@exact
 class OpTensor(TypedDict):
     """An operand or result of an op."""
 
@@ -126,7 +110,7 @@ class OpTensor(TypedDict):
     """Of the op that computes it; 0 for none."""
 
 
-@_exact
+@exact
 class OpDetails(TypedDict):
     """Body of `tdb/op`."""
 
@@ -144,7 +128,7 @@ class OpDetails(TypedDict):
     """Ordinal of its first command, if it has any."""
 
 
-@_exact
+@exact
 class OpInstance(TypedDict):
     """An op that reads a tensor."""
 
@@ -154,7 +138,7 @@ class OpInstance(TypedDict):
     opcode: str
 
 
-@_exact
+@exact
 class Resident(TypedDict):
     """A tensor in memory: bytes [start, stop), alive from command `born` to command `died`."""
 
@@ -177,7 +161,7 @@ class Resident(TypedDict):
     alive: bool
 
 
-@_exact
+@exact
 class Memory(TypedDict):
     """A memory and all tensors that are ever in it."""
 
@@ -193,7 +177,7 @@ class Memory(TypedDict):
     residents: list[Annotated[dict[str, Any], _Dumped(Resident)]]
 
 
-@_exact
+@exact
 class Region(TypedDict):
     """A stretch of a memory that exists: bytes [start, stop)."""
 
@@ -206,7 +190,7 @@ class Region(TypedDict):
     """Memory reference of its first byte."""
 
 
-@_exact
+@exact
 class MemoryMap(TypedDict):
     """Body of `tdb/memoryMap`."""
 
@@ -219,7 +203,7 @@ class MemoryMap(TypedDict):
     regions: list[Region]
 
 
-@_exact
+@exact
 class Explanation(TypedDict):
     """Body of `tdb/explain`."""
 
@@ -232,7 +216,7 @@ class ResultRow(Row):
     picture: None = Field(None, exclude=True)
 
 
-@_exact
+@exact
 class Results(TypedDict):
     """Body of `tdb/results`."""
 
@@ -253,14 +237,14 @@ class Finding(SanitizerFinding):
     )
 
 
-@_exact
+@exact
 class Findings(TypedDict):
     """Body of `tdb/findings`."""
 
     findings: list[Annotated[dict[str, Any], _Dumped(Finding)]]
 
 
-@_exact
+@exact
 class RegionSpan(TypedDict):
     """The region that a window of memory is in: bytes [start, stop)."""
 
@@ -269,7 +253,7 @@ class RegionSpan(TypedDict):
     stop: int
 
 
-@_exact
+@exact
 class MemoryWindow(TypedDict):
     """Body of `tdb/memory`."""
 
@@ -287,7 +271,7 @@ class MemoryWindow(TypedDict):
     """Address of each `rowBytes`."""
 
 
-@_exact
+@exact
 class WrittenNumber(TypedDict):
     """Body of `tdb/setMemory`."""
 

@@ -37,13 +37,13 @@ def overwriter_of_operand(machine: Machine, record: OpRecord, named: MappedTenso
     place = ByteRanges.of(named.view)
     is_in_place = any(value.view is not None and share_a_byte(value.view, named.view) for value in record.results)
     start = record.first if is_in_place else record.last + 1
-    return next(iter(machine.accesses.touching(place, False, True, start, machine.ordinal)), None)
+    return next(machine.accesses.touching(place, False, True, start, machine.ordinal), None)
 
 
 def overwriter_of_border(machine: Machine, view: View, made_by: int) -> int | None:
     """The first command after ``made_by`` that has written over an input or output of the net; None if none has."""
     writers = machine.accesses.touching(ByteRanges.of(view), False, True, made_by + 1, machine.ordinal)
-    return next(iter(writers), None)
+    return next(writers, None)
 
 
 def _has(record: OpRecord, name: str) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from heapq import merge
 
 from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
@@ -41,16 +42,18 @@ class EditedAccesses:
 
     def touching(
         self, place: ByteRanges, reads: bool, writes: bool, start: int = 0, stop: int | None = None
-    ) -> list[int]:
+    ) -> Iterator[int]:
         """Ordinals from ``start`` on and below ``stop``, ascending, of the commands that read or write a byte."""
         changed = self._edits.changed
-        ordinals = [o for o in self._program.accesses.touching(place, reads, writes, start, stop) if o not in changed]
+        ordinals = (o for o in self._program.accesses.touching(place, reads, writes, start, stop) if o not in changed)
         last = len(self._program.commands) if stop is None else stop
-        for ordinal in changed:
-            kinds = (False,) * reads + (True,) * writes
-            if start <= ordinal < last and any(self._touches(ordinal, place, is_write) for is_write in kinds):
-                ordinals.append(ordinal)
-        return sorted(o for o in ordinals if not self._passes_over(o))
+        kinds = (False,) * reads + (True,) * writes
+        edited = (
+            ordinal
+            for ordinal in sorted(changed)
+            if start <= ordinal < last and any(self._touches(ordinal, place, is_write) for is_write in kinds)
+        )
+        return (o for o in merge(ordinals, edited) if not self._passes_over(o))
 
     def written_by(self, ordinal: int) -> list[ByteRanges]:
         """The places that a command writes: none if it is left out. NotSimulated where its form is not described."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from heapq import merge
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,13 +32,13 @@ class Chunk:
     rows: NDArray[np.int64]
     views: tuple[View, ...]
 
-    def touching(self, place: ByteRanges) -> Iterator[int]:
-        """Ordinals, ascending, of the commands with a view that shares a byte with ``place``."""
+    def touching(self, place: ByteRanges, start: int, stop: int) -> Iterator[int]:
+        """Ordinals from ``start`` on and below ``stop``, ascending, of commands that touch a byte of ``place``."""
         if not len(self.rows) or not len(place.runs):
             return
         ordinal, space, core, first, last = self.rows.T
         near = (space == _SPACES.index(place.space)) & (core == place.core)
-        near &= (first < int(place.runs[-1, 1])) & (last > place.start)
+        near &= (first < int(place.runs[-1, 1])) & (last > place.start) & (ordinal >= start) & (ordinal < stop)
         found = -1
         for row in np.flatnonzero(near).tolist():
             if int(ordinal[row]) != found and ByteRanges.of(self.views[row]).overlaps(place):
@@ -57,8 +59,8 @@ class Accesses:
         ``skipped``: whether a command is not executed.
         """
         for number in range((before - 1) // _CHUNK, -1, -1):
-            for ordinal in reversed(list(self._chunk(number, True).touching(place))):
-                if ordinal < before and not skipped(ordinal):
+            for ordinal in reversed(list(self._chunk(number, True).touching(place, 0, before))):
+                if not skipped(ordinal):
                     return ordinal
         return None
 
@@ -68,10 +70,9 @@ class Accesses:
         """Ordinals from ``start`` on and below ``stop``, ascending, of the commands that read or write a byte."""
         stop = len(self._commands) if stop is None else min(stop, len(self._commands))
         for number in range(start // _CHUNK, -(-stop // _CHUNK)):
-            found = set[int]()
-            for is_write in (False,) * reads + (True,) * writes:
-                found.update(self._chunk(number, is_write).touching(place))
-            yield from sorted(ordinal for ordinal in found if start <= ordinal < stop)
+            kinds = (False,) * reads + (True,) * writes
+            ordinals = merge(*(self._chunk(number, is_write).touching(place, start, stop) for is_write in kinds))
+            yield from (ordinal for ordinal, _ in groupby(ordinals))
 
     def _chunk(self, number: int, is_write: bool) -> Chunk:
         key = (number, is_write)

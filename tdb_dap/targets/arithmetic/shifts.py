@@ -55,12 +55,6 @@ def requantised(numbers: Array, steps: Steps, dtype: DType) -> Array:
     return dtype.encode(_stepped(numbers, steps))
 
 
-def stepped(numbers: Array, steps: Steps) -> Array:
-    """Integer sums after ``steps``, int64."""
-    done = finished(numbers, steps, 8)
-    return _stepped(numbers, steps) if done is None else done
-
-
 def _stepped(numbers: Array, steps: Steps) -> Array:
     total: Array = np.asarray(numbers, np.int64)
     if steps.held:
