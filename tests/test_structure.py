@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from scripts.structure import rooms, traced
+from scripts.structure.c_sources import KERNEL, CSources
 from scripts.structure.imports import MOST_FILES, Structure
 from scripts.structure.typescript import TypeScript
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Structure(ROOT)
+C_SOURCES = CSources(ROOT)
 EXTENSION = TypeScript(ROOT / "vscode-extension")
 
 
@@ -33,6 +37,28 @@ def test_no_folder_is_too_full() -> None:
 
 def test_imports_inside_functions_have_a_reason() -> None:
     assert [f"{found.path}:{found.line}" for found in PACKAGE.inside_functions().get("", ())] == []
+
+
+def test_units_of_the_kernel_need_those_below_them_and_no_circle() -> None:
+    graph = C_SOURCES.graph
+    assert f"{KERNEL}/plan/product.c" in graph[f"{KERNEL}/plan/run.c"], "by a call"
+    assert f"{KERNEL}/simd/panels.h" in graph[f"{KERNEL}/simd/gemm_int.h"], "by an include"
+    assert C_SOURCES.circles(KERNEL) == []
+    assert C_SOURCES.wrong_ways() == []
+
+
+def test_no_folder_of_c_is_too_full() -> None:
+    assert {folder: count for folder, count in C_SOURCES.folders().items() if count > MOST_FILES} == {}
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("header", C_SOURCES.headers())
+def test_every_header_compiles_alone(header: str, compiler: str) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}")
+    options = ["-x", "c", "-std=gnu11", "-Wall", "-Wextra", "-Wno-psabi", "-Wno-unused-function", "-fsyntax-only"]
+    done = subprocess.run([compiler, *options, header], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_no_files_of_the_extension_import_each_other_in_a_circle() -> None:

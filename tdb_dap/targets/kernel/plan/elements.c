@@ -17,7 +17,7 @@
         LOOKED_UP_WORDS(uint32_t, Index)
 
 /* result[i] = row[index[i]]; beyond its ``size`` words ``fill`` if it ``fills``, else the last one. */
-void look_up_words(const void *row, int64_t size, const void *index, int index_size, int64_t count, int word,
+static void look_up_words(const void *row, int64_t size, const void *index, int index_size, int64_t count, int word,
                       uint32_t fill, int fills, void *result)
 {
     if (index_size == 1)
@@ -92,7 +92,7 @@ static Requantisation shared_steps(const Elements *e)
 }
 
 /* All elements of the grid, one after another from the start of the result on. */
-void elements_compute(const Elements *e)
+static void elements_compute(const Elements *e)
 {
     const Requantisation r = shared_steps(e);
     const Grid *grid = &e->grid;

@@ -7,7 +7,7 @@
 #define BYTES_OF_BLOCK ((int64_t)1 << 17)
 
 /* Whether each row of one tensor lies where that of the other one does. */
-int have_same_rows(const BoundPlan *one, int tensor, const BoundPlan *other, int second)
+static int have_same_rows(const BoundPlan *one, int tensor, const BoundPlan *other, int second)
 {
     const int64_t *a = one->plan->row_at[tensor], *b = other->plan->row_at[second];
     return a && b && one->pointers[tensor] == other->pointers[second] && one->plan->word[tensor] == other->plan->word[second] &&

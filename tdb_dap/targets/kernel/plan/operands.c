@@ -3,15 +3,6 @@
 
 #include "plan.h"
 
-/* [*first, *last): one of ``parts`` parts of ``count`` numbers, in whole blocks. */
-void range_take(int64_t count, int64_t block, int64_t part, int64_t parts, int64_t *first, int64_t *last)
-{
-    const int64_t blocks = (count + block - 1) / block;
-    *first = blocks * part / parts * block;
-    *last = blocks * (part + 1) / parts * block;
-    *last = *last < count ? *last : count;
-}
-
 /* Numbers of an image where none is put. */
 static void fill_image(const Product *p, char *image, int64_t first, int64_t last)
 {
@@ -147,31 +138,6 @@ static void start_groups(const ProductRun *w, int number, int64_t top, int64_t e
         }
 }
 
-/* Steps in a start between rows, and between columns. */
-void operands_start_steps(const Product *p, int number, int64_t *row, int64_t *column)
-{
-    *row = number < p->form.starts && p->form.start_rows[number] > 1 ? p->form.start_columns[number] : 0;
-    *column = number < p->form.starts && p->form.start_columns[number] > 1;
-}
-
-/* Where sums are put. */
-void *product_results(const ProductRun *w)
-{
-    return w->stores_directly ? (void *)(uintptr_t)w->pointers[w->result] : w->sums;
-}
-
-Requantisation operands_requantisation(const ProductRun *w)
-{
-    const ProductRecord *form = &w->p->form;
-    Requantisation r = {.mode = form->mode, .held = form->held, .rectified = form->rectified, .size = form->size, .low = form->low,
-                        .high = form->high};
-    r.multiplier = w->steps[0];
-    r.amount = w->steps[1];
-    r.zero = w->steps[2];
-    r.held |= w->has_own_starts; /* 32 bits hold these sums */
-    return r;
-}
-
 /* Sums of whole numbers as the kernel takes them. */
 GemmInt operands_gemm_int(const ProductRun *w)
 {
@@ -180,7 +146,7 @@ GemmInt operands_gemm_int(const ProductRun *w)
                 .left_dot4 = w->uses_dot4 ? (const uint8_t *)w->packed : NULL, .image = w->image, .taps = p->taps, .places = p->places,
                 .rows = p->form.rows, .count = p->form.count, .columns = p->form.columns, .type = p->form.type,
                 .start = p->form.starts ? (const int64_t *)w->starts[0] : NULL, .row_at = w->stores_directly ? p->row_at : NULL};
-    operands_start_steps(p, 0, &of.start_row, &of.start_column);
+    product_start_steps(p, 0, &of.start_row, &of.start_column);
     if (w->has_own_starts) {
         of.start = w->own_starts;
         of.start_row = 1;
@@ -200,7 +166,7 @@ static void pack_part(void *of, int64_t part, int64_t parts)
     int64_t first, last;
     range_take(p->form.rows, ROWS, part, parts, &first, &last);
     if (p->form.how == GEMM_INT) {
-        const Requantisation r = operands_requantisation(w);
+        const Requantisation r = product_requantisation(w);
         const GemmInt of = operands_gemm_int(w);
         for (int64_t row = first; row < last; row++)
             w->fast_steps[row] = fast_requant_of_row(&of, &r, row);

@@ -153,20 +153,27 @@ typedef struct {
 /* elements.c: functions over elements, stored anywhere. */
 int elements_has_table(int function);
 int elements_axes_to_cut(int function);
-void look_up_words(const void *row, int64_t size, const void *index, int index_size, int64_t count, int word, uint32_t fill, int fills,
-                   void *result);
-void elements_compute(const Elements *e);
 void elements_store(const Elements *e, const Stored *to);
 void elements_take(Elements *e, Stored *to, int axis, int64_t first, int64_t count);
 int elements_shifts_fit(const Elements *e);
 
-/* make.c: the plan of a record; NULL and what is wrong with the record, or NULL where there is no memory. */
-Plan *plan_make(const PlanRecord *record, const char **problem);
-
-/* layout.c: facts of a plan that hold at all addresses. */
-int layout_find(Plan *plan);
-void plan_free(Plan *plan);
-void product_free(Product *p);
+/* form.c: facts of a product that follow from its form. Those of more multiplications than product_long can be interrupted. */
+extern int64_t product_long;
+int product_is_integer(const Product *p);
+int product_image_as(const Product *p);
+int product_left_as(const Product *p);
+int product_start_as(const Product *p);
+int64_t product_start_size(const Product *p, int number);
+void product_start_steps(const Product *p, int number, int64_t *row, int64_t *column);
+size_t product_sum_size(const Product *p);
+int64_t product_cost(const Product *p);
+size_t product_lay_out(const Product *p, char *block, ProductRun *w);
+void *product_results(const ProductRun *w);
+Requantisation product_requantisation(const ProductRun *w);
+int product_is_long(const Plan *plan);
+int64_t product_most_parts(const Product *p, const int64_t *range);
+void product_take_range(const Product *p, const int64_t *range, int64_t part, int64_t parts, int64_t *taken);
+void range_take(int64_t count, int64_t block, int64_t part, int64_t parts, int64_t *first, int64_t *last);
 
 /* gather.c: all numbers of one packing step; ``range``: widened by them, or none, see widen_range. */
 void gather(const PackStep *g, const void *data, char *to, int as, uint32_t *range);
@@ -176,46 +183,40 @@ int in_place_find(Product *p);
 const void *in_place_data(const InPlace *in_place, const int64_t *pointers);
 
 /* operands.c: the operands of a product packed. */
-void range_take(int64_t count, int64_t block, int64_t part, int64_t parts, int64_t *first, int64_t *last);
 void operands_find_planes(Product *p);
 int operands_prepare(ProductRun *w);
 void operands_gather_planes(const ProductRun *w, int64_t first, int64_t last, char *image);
 GemmInt operands_gemm_int(const ProductRun *w);
-Requantisation operands_requantisation(const ProductRun *w);
-void operands_start_steps(const Product *p, int number, int64_t *row, int64_t *column);
 
-/* product.c: the sums of a product. Those of more multiplications than product_long can be interrupted. */
-extern int64_t product_long;
-int product_is_integer(const Product *p);
-int product_image_as(const Product *p);
-int product_left_as(const Product *p);
-int product_start_as(const Product *p);
-int64_t product_start_size(const Product *p, int number);
-int64_t product_cost(const Product *p);
-int product_is_long(const Plan *plan);
-size_t product_lay_out(const Product *p, char *block, ProductRun *w);
-int product_begin(ProductRun *w, const Plan *plan, const int64_t *pointers, int has_pool, int keeps_image);
-void *product_results(const ProductRun *w);
-int64_t product_most_parts(const Product *p, const int64_t *range);
-void product_take_range(const Product *p, const int64_t *range, int64_t part, int64_t parts, int64_t *taken);
-int product_sum(const ProductRun *w, const int64_t *range);
-int product_sum_parts(ProductRun *w, const int64_t *range, Concurrent *concurrent);
-void product_store(ProductRun *w);
+/* layout.c: facts of a plan that hold at all addresses. */
+int layout_find(Plan *plan);
+void product_free(Product *p);
+void plan_free(Plan *plan);
 
-/* run.c: plans with their tensors at some addresses. */
+/* make.c: the plan of a record; NULL and what is wrong with the record, or NULL where there is no memory. */
+Plan *plan_make(const PlanRecord *record, const char **problem);
+
+/* tiles.c: the functions of plans over elements, with tensors at some addresses. */
 int result_tensor(const BoundPlan *bound);
 int are_disjoint(const BoundPlan *one, int tensor, const BoundPlan *other, int second);
 int bind_tile(const Tile *tile, const int64_t *pointers, int result, Elements *e, Stored *to);
 int tiles_fit(const BoundPlan *bound, int64_t parts);
 int run_tiles(const BoundPlan *bound, int has_pool, Concurrent *concurrent);
 void parallel_for_with(int has_pool, int64_t parts, ParallelTask task, void *of, Concurrent *concurrent);
-int plan_run(const BoundPlan *all, int count, int has_pool, Concurrent *concurrent);
+
+/* product.c: the sums of a product, and its results. */
+int product_begin(ProductRun *w, const Plan *plan, const int64_t *pointers, int has_pool, int keeps_image);
+int product_sum(const ProductRun *w, const int64_t *range);
+int product_sum_parts(ProductRun *w, const int64_t *range, Concurrent *concurrent);
+void product_store(ProductRun *w);
 
 /* fusion.c: plans that follow each other, block by block. */
-int have_same_rows(const BoundPlan *one, int tensor, const BoundPlan *other, int second);
 int can_follow(const BoundPlan *before, int count, const BoundPlan *next);
 int runs_concurrently(const BoundPlan *all, int count, const BoundPlan *next);
 int fusion_run(const BoundPlan *all, int count, ProductRun *w, int has_pool, Concurrent *concurrent);
+
+/* run.c: plans, one or several that follow each other. */
+int plan_run(const BoundPlan *all, int count, int has_pool, Concurrent *concurrent);
 
 /* batch.c: commands one after the other, by the plans of their forms. */
 int64_t batch_run(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, int has_pool, int *has_failed);

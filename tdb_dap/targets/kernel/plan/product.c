@@ -2,57 +2,6 @@
 
 #include "plan.h"
 
-int64_t product_start_size(const Product *p, int number)
-{
-    return number < p->form.starts ? p->form.start_rows[number] * p->form.start_columns[number] : 1;
-}
-
-int product_is_integer(const Product *p)
-{
-    return p->form.how == GEMM_INT || p->form.how == WINDOW_INT;
-}
-
-int product_start_as(const Product *p)
-{
-    return product_is_integer(p) ? AS_WIDE : AS_FLOATS;
-}
-
-int product_image_as(const Product *p)
-{
-    return p->form.type == FLOATS_OF_IMAGE ? AS_FLOATS : p->form.type == SIGNED_WORDS || p->form.type == UNSIGNED_WORDS ? AS_WORDS : AS_BYTES;
-}
-
-int product_left_as(const Product *p)
-{
-    return p->form.how == GEMM_INT ? AS_WORDS : p->form.how == WINDOW_INT ? AS_INTEGERS : AS_FLOATS;
-}
-
-/* Bytes of a sum before it is rounded. */
-static size_t sum_size(const Product *p)
-{
-    return product_is_integer(p) ? (size_t)p->form.size : packed_size[product_image_as(p)];
-}
-
-/* The parts of a block, one after the other, each at a multiple of 64 bytes; its size. */
-size_t product_lay_out(const Product *p, char *block, ProductRun *w)
-{
-    const size_t rows = (size_t)(p->form.rows + ROWS), count = (size_t)p->form.count + 1, number = packed_size[product_left_as(p)];
-    const size_t sums = (size_t)(p->form.rows * p->form.columns) * sum_size(p);
-    const size_t exact = p->form.how == GEMM_INT ? rows : 0;
-    const size_t sizes[] = {rows * 8, rows * 8, rows * 8, exact * sizeof(FastRequant), exact * 8,
-                            (size_t)product_start_size(p, 0) * 8, (size_t)product_start_size(p, 1) * 8, sums,
-                            rows * count * number, p->form.how == GEMM_F32 || p->form.how == GEMM_INT ? rows * (count + 4) * number : 0,
-                            (size_t)p->form.image * packed_size[product_image_as(p)]};
-    char **parts[] = {(char **)&w->steps[0], (char **)&w->steps[1], (char **)&w->steps[2], (char **)&w->fast_steps,
-                      (char **)&w->own_starts, &w->starts[0], &w->starts[1], &w->sums, &w->left, &w->packed, &w->image};
-    size_t at = 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        *parts[i] = block + at;
-        at += (sizes[i] + 127) / 64 * 64;
-    }
-    return at;
-}
-
 static size_t size_of_work(const Product *p)
 {
     ProductRun nowhere;
@@ -68,7 +17,7 @@ static void search_windows(const ProductRun *w, int64_t first, int64_t last, con
 {
     const Product *p = w->p;
     const int64_t plane = p->form.image / p->form.rows, *size = p->form.window;
-    char *sums = w->sums + (size_t)(first * p->form.columns) * sum_size(p);
+    char *sums = w->sums + (size_t)(first * p->form.columns) * product_sum_size(p);
     if (p->form.how == WINDOW_MAX) {
         const WindowMax of = {image, p->form.starts ? (const float *)w->starts[0] : NULL, p->taps, 0, last - first, plane, p->form.count,
                             size[0], size[1], size[2], size[3], formats[p->form.type],
@@ -84,7 +33,7 @@ static void search_windows(const ProductRun *w, int64_t first, int64_t last, con
                                  (const int64_t *)w->starts[0] + first,
                                  p->taps, last - first, plane, p->form.count, size[0], size[1], size[2], size[3],
                                  formats[p->form.type]};
-        Requantisation r = operands_requantisation(w);
+        Requantisation r = product_requantisation(w);
         r.multiplier += first;
         r.amount += first;
         r.zero += first;
@@ -117,12 +66,6 @@ static int sum_windows(const ProductRun *w, int64_t first, int64_t last)
     return 0;
 }
 
-/* Products of float32 in chains that one takes as long as, of each way to add them. */
-int64_t product_cost(const Product *p)
-{
-    return p->form.how == GEMM_F16 ? 4 : p->form.how == WINDOW_F32 ? 16 : p->form.how >= WINDOW_INT ? 4 : 1;
-}
-
 /* The sums of some rows and columns: first and last row, first and last column. -1: there is no memory. */
 int product_sum(const ProductRun *w, const int64_t *range)
 {
@@ -130,7 +73,7 @@ int product_sum(const ProductRun *w, const int64_t *range)
     if (p->form.how >= WINDOW_F32)
         return sum_windows(w, range[0], range[1]);
     if (p->form.how == GEMM_INT) {
-        const Requantisation r = operands_requantisation(w);
+        const Requantisation r = product_requantisation(w);
         GemmInt of = operands_gemm_int(w);
         of.first_row = range[0];
         of.last_row = range[1];
@@ -150,7 +93,7 @@ int product_sum(const ProductRun *w, const int64_t *range)
                      .normal = w->normal, .swapped = p->form.swapped, .epilogue = w->epilogue};
     for (int i = 0; i < 2; i++) {
         gemm.starts[i].numbers = (const float *)w->starts[i];
-        operands_start_steps(p, i, &gemm.starts[i].row, &gemm.starts[i].column);
+        product_start_steps(p, i, &gemm.starts[i].row, &gemm.starts[i].column);
     }
     return simd->gemm_f32(&left, &right, &gemm);
 }
@@ -191,32 +134,11 @@ static void round_words(const int64_t *shape, int format, const Stored *from, co
                         out[i * to->step[3]] = words[i];
                 }
 }
+
 typedef struct {
     ProductRun *w;
     const int64_t *range;
 } PartOfSums;
-
-/* Columns that are worth a part of their own: left factors are read again for each. */
-#define WIDE_ENOUGH 64
-
-/* The parts that the sums of a range are cut into, at most. */
-int64_t product_most_parts(const Product *p, const int64_t *range)
-{
-    const int64_t columns = (range[3] - range[2]) / WIDE_ENOUGH, rows = (range[1] - range[0] + ROWS - 1) / ROWS;
-    return p->form.how >= WINDOW_F32 ? range[1] - range[0] : columns > rows ? columns : rows;
-}
-
-/* One of ``parts`` parts of the rows and columns of a range; perhaps none of them. The windows of a channel stay together. */
-void product_take_range(const Product *p, const int64_t *range, int64_t part, int64_t parts, int64_t *found)
-{
-    memcpy(found, range, 4 * sizeof *found);
-    const int by_columns = p->form.how < WINDOW_F32 && (range[3] - range[2]) / WIDE_ENOUGH >= parts;
-    const int axis = 2 * by_columns, block = p->form.how >= WINDOW_F32 ? 1 : by_columns ? 32 : ROWS;
-    int64_t first, last;
-    range_take(range[axis + 1] - range[axis], block, part, parts, &first, &last);
-    found[axis + 1] = range[axis] + last;
-    found[axis] = range[axis] + first;
-}
 
 static void sum_part(void *of, int64_t part, int64_t parts)
 {
@@ -229,14 +151,6 @@ static void sum_part(void *of, int64_t part, int64_t parts)
         atomic_store(&all->w->lacks_memory, 1);
     else if (has_nan(all->w, range))
         atomic_store(&all->w->has_nan, 1);
-}
-
-int64_t product_long = (int64_t)1 << 27; /* some milliseconds, of 16-bit floats tens */
-
-int product_is_long(const Plan *plan)
-{
-    const Product *p = plan->product;
-    return p && plan->amount > product_long && product_most_parts(p, (const int64_t[]){0, p->form.rows, 0, p->form.columns}) > 1;
 }
 
 /* The sums of some rows and columns; whether they are known. */
