@@ -82,7 +82,6 @@ def test_a_copy_of_the_process_has_threads_of_its_own() -> None:
         import os
         import numpy as np
         from tdb_dap.targets import kernel
-from tdb_dap.targets.arithmetic import dot
         from tests.targets.commands import chip_named
         from tests.targets.test_plans import Bench
         from tests.targets.test_team import carried_out

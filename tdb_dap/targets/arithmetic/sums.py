@@ -116,7 +116,7 @@ class Sums:
     keeps_nan: bool = False
     """Whether any NaN may come out; else the kernel leaves sums alone of which one is a NaN."""
     references: list[object] = field(default_factory=list)
-    """What the record points to."""
+    """Arrays that the record points to."""
 
     def record(self) -> ProductRecord:
         """The description for the kernel, valid as long as this one is."""
@@ -210,7 +210,7 @@ class _Matrices:
         return dtype
 
     def add_start(self, part: Part, numbers: Array, shape: Pair) -> Pair:
-        """What sums start from, which broadcasts to their shape; its own shape."""
+        """Numbers that sums start from, which broadcast to their shape; their own shape."""
         spread = np.broadcast_to(numbers, shape)
         own = spread[tuple(slice(1) if stride == 0 else slice(None) for stride in spread.strides)]
         self.add(part, own)

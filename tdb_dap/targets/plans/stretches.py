@@ -13,13 +13,14 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.target import EncodedCommands
+from tdb_dap.targets.kernel.constants import MOST_ADDRESSES, NO_DATA
 from tdb_dap.targets.plans.forms import SPACES, Shape, Spot
 
-NOTHING = -2
+NOTHING = NO_DATA
 """Number of a command that moves no data."""
 UNKNOWN = -1
 """Number of a command that has to be executed by itself."""
-MOST_SPOTS = 8
+MOST_SPOTS = MOST_ADDRESSES
 
 Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Numbers of spaces, and offsets."""

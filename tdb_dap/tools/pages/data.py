@@ -217,7 +217,7 @@ class ZooPicture(TypedDict):
 
 @_exact
 class ZooDetail(TypedDict):
-    """What is known of a case. ``was``: its status in the run before; ``more``: findings that are left out."""
+    """State of a case. ``was``: its status in the run before; ``more``: findings that are left out."""
 
     text: str
     command: str

@@ -1162,7 +1162,7 @@ export interface ZooCases {
   readonly detailed: readonly number[];
 }
 
-/** What is known of a case. `was`: its status in the run before; `more`: findings that are left out. */
+/** State of a case. `was`: its status in the run before; `more`: findings that are left out. */
 export interface ZooDetail {
   readonly text: string;
   readonly command: string;
