@@ -102,8 +102,8 @@ class Elements:
 
 def _aligned(words: Array) -> Array:
     """The words at addresses, and in steps, that are multiples of their size."""
-    own = words.__array_interface__["data"][0], *words.strides
-    return words.copy() if any(number % words.itemsize for number in own) else words
+    is_aligned = words.flags.aligned and not any(stride % words.itemsize for stride in words.strides)
+    return words if is_aligned else words.copy()
 
 
 def _operands(shape: tuple[int, ...], formats: Mapping[str, Format], *operands: Stored) -> list[Operand] | None:

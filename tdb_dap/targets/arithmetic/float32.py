@@ -31,9 +31,9 @@ def flush(numbers: Array) -> Array:
     # Without the sign, less one: zeros wrap around, subnormals stay small.
     sizes = words << np.uint32(1)
     sizes -= np.uint32(1)
-    subnormal = sizes < _LARGEST_SUBNORMAL
-    if not subnormal.any():
+    if not sizes.size or sizes.min() >= _LARGEST_SUBNORMAL:
         return numbers
+    subnormal = sizes < _LARGEST_SUBNORMAL
     return np.where(subnormal, words & _SIGN, words).astype(np.uint32).view(np.float32)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from ctypes import addressof
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,13 +231,15 @@ class _Matrices:
                 self.add(part, flat.reshape(-1))
         return replace(steps, multiplier=shared[0], amount=shared[1], zero=shared[2])
 
-    def run(self, sums: Sums, result: Array) -> Array:
-        """The sums, computed into an array without gaps."""
-        matrix = result.reshape(sums.size.rows, sums.size.columns)
-        store = Step(matrix, OF_SIZE[result.itemsize], 0, (sums.size.columns, 1))
-        done = kernel.run_once(len(self.pack), [], replace(sums, pack=self.pack, store=[store]).record())
+    def run(self, sums: Sums) -> None:
+        """Compute the sums."""
+        done = kernel.run_once(len(self.pack), [], sums.record())
         assert done, "records of a run have numbers that the kernel takes"
-        return result
+
+
+def _stored(result: Array, columns: int) -> list[Step]:
+    """An array without gaps as rows of sums."""
+    return [Step(result.reshape(-1, columns), OF_SIZE[result.itemsize], 0, (columns, 1))]
 
 
 _STEPS = (Part.MULTIPLIER, Part.AMOUNT, Part.ZERO_POINT)
@@ -260,20 +262,22 @@ def interleaved(products: Products, starts: Sequence[Array], zero: float) -> Flo
         matrices.add_start(part, start, products.shape)
         for part, start in zip((Part.FIRST_START, Part.SECOND_START), starts, strict=False)
     ]
+    result = np.empty(products.shape, np.float32)
     sums = Sums(
         how=Accumulation.GEMM_F32,
         size=_size(products),
         left=left,
         image=Image(image, products.taps, products.places, products.image.size, None),
         result=F32,
-        pack=(),
-        store=(),
+        pack=matrices.pack,
+        store=_stored(result, products.places.size),
         starts=shapes,
         zero=zero,
         is_image_first=products.swapped,
         keeps_nan=True,
     )
-    return matrices.run(sums, np.empty(products.shape, np.float32))
+    matrices.run(sums)
+    return result
 
 
 def grouped(products: Products, totals: Float32, group: Group) -> None:
@@ -288,13 +292,13 @@ def grouped(products: Products, totals: Float32, group: Group) -> None:
         left=left,
         image=Image(image, products.taps, products.places, products.image.size, None),
         result=F32,
-        pack=(),
-        store=(),
+        pack=matrices.pack,
+        store=_stored(totals, products.places.size),
         starts=[totals.shape],
         group=group,
         keeps_nan=True,
     )
-    matrices.run(sums, totals)
+    matrices.run(sums)
 
 
 def exact(products: Products, start: Array | None, steps: Steps, size: int) -> Array | None:
@@ -311,42 +315,44 @@ def exact(products: Products, start: Array | None, steps: Steps, size: int) -> A
     shapes: list[Pair] = []
     if start is not None:
         shapes.append(matrices.add_start(Part.FIRST_START, start.astype(np.int64, copy=False), products.shape))
+    result = np.empty(products.shape, _RESULTS[size][1])
     sums = Sums(
         how=Accumulation.GEMM_INT,
         size=_size(products),
         left=left,
         image=Image(image, products.taps, products.places, products.image.size, None),
         result=_RESULTS[size][0],
-        pack=(),
-        store=(),
+        pack=matrices.pack,
+        store=_stored(result, products.places.size),
         starts=shapes,
         steps=shared,
     )
-    return matrices.run(sums, np.empty(products.shape, _RESULTS[size][1]))
+    matrices.run(sums)
+    return result
 
 
 _RESULTS = {1: (UI8, np.uint8), 2: (UI16, np.uint16), 4: (UI32, np.uint32), 8: (_WIDE, np.int64)}
 
 
-def _windows(how: Accumulation, windows: Windows, weights: Array, starts: Array | None, matrices: _Matrices) -> Sums:
+def _windows(
+    windows: Windows, weights: Array, starts: Array | None, matrices: _Matrices, result: Array
+) -> dict[str, Any]:
+    """The fields of ``Sums`` that all windows of channels have alike."""
     planes, plane = windows.image.shape
+    _, height, width = result.shape
     left = matrices.add(Part.LEFT_FACTORS, weights)
     image = matrices.add(Part.RIGHT_FACTORS, windows.image.reshape(-1))
     if starts is not None:
         matrices.add(Part.FIRST_START, starts)
-    height, width = windows.size
-    return Sums(
-        how=how,
-        size=Size(planes, windows.offsets.size, height * width),
-        left=left,
-        image=Image(image, windows.offsets, None, planes * plane, None),
-        result=F32,
-        pack=(),
-        store=(),
-        starts=[] if starts is None else [(planes, 1)],
-        window=Window(F32, False, False, (height, width, *windows.steps)),
-        keeps_nan=True,
-    )
+    return {
+        "size": Size(planes, windows.offsets.size, height * width),
+        "left": left,
+        "image": Image(image, windows.offsets, None, planes * plane, None),
+        "pack": matrices.pack,
+        "store": _stored(result, height * width),
+        "starts": [] if starts is None else [(planes, 1)],
+        "keeps_nan": True,
+    }
 
 
 def weighted(
@@ -357,11 +363,12 @@ def weighted(
     ``weights``: (planes, taps); ``starts``: (planes), what the first accumulator starts from; ``zero``: -0.0 or 0.0,
     what accumulators start from otherwise.
     """
+    result = np.empty((windows.image.shape[0], *windows.size), np.float32)
     matrices = _Matrices()
-    sums = _windows(Accumulation.WINDOW_F32, windows, weights, starts, matrices)
-    assert sums.window is not None
-    own = replace(sums, zero=zero, window=sums.window._replace(rounding=rounding))
-    return matrices.run(own, np.empty((windows.image.shape[0], *windows.size), np.float32))
+    form = _windows(windows, weights, starts, matrices, result)
+    window = Window(rounding, False, False, (*windows.size, *windows.steps))
+    matrices.run(Sums(how=Accumulation.WINDOW_F32, result=F32, zero=zero, window=window, **form))
+    return result
 
 
 def window_sums(windows: Windows, weights: Array, starts: Array, steps: Steps, size: int) -> Array | None:
@@ -383,9 +390,11 @@ def window_sums(windows: Windows, weights: Array, starts: Array, steps: Steps, s
     if shared is None:
         return None
     narrow, wide = np.ascontiguousarray(weights, np.int32), np.ascontiguousarray(starts, np.int64)
-    sums = _windows(Accumulation.WINDOW_INT, windows, narrow, wide, matrices)
-    own = replace(sums, result=_RESULTS[size][0], steps=shared)
-    return matrices.run(own, np.empty((image.shape[0], *windows.size), _RESULTS[size][1]))
+    result = np.empty((image.shape[0], *windows.size), _RESULTS[size][1])
+    form = _windows(windows, narrow, wide, matrices, result)
+    window = Window(F32, False, False, (*windows.size, *windows.steps))
+    matrices.run(Sums(how=Accumulation.WINDOW_INT, result=_RESULTS[size][0], steps=shared, window=window, **form))
+    return result
 
 
 _BOUNDS = {np.int8: 1 << 7, np.uint8: 255, np.int16: 1 << 15, np.uint16: (1 << 16) - 1}

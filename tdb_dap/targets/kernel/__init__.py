@@ -137,7 +137,7 @@ if is_built:
 
 def address_of(array: Array) -> int:
     """The address of an array's first element."""
-    return int(array.__array_interface__["data"][0])
+    return _kernel.address(array)
 
 
 def fill_stored(record: StoredRecord, words: Array, format: int, source: int, shape: Sequence[int]) -> None:
@@ -145,17 +145,7 @@ def fill_stored(record: StoredRecord, words: Array, format: int, source: int, sh
 
     ``source``: the tensor that they belong to, -1 for one word that is kept.
     """
-    size, missing = words.itemsize, len(shape) - words.ndim
-    address = address_of(words)
-    if missing < 0 or address % size:
-        raise BufferError("words at an address that is no multiple of their size")
-    record.data, record.format, record.source = address, format, source
-    for axis, (extent, stride) in enumerate(zip(words.shape, words.strides, strict=True), missing):
-        if extent == 1:
-            continue
-        if extent != shape[axis] or stride % size:
-            raise BufferError("words that do not lie in equal steps")
-        record.step[axis] = stride // size
+    _kernel.fill(addressof(record), words, format, source, *shape)
 
 
 _SIZES = tuple(sizeof(each) for each in (StoredRecord, TensorRecord, ElementsRecord, StepRecord, ProductRecord))

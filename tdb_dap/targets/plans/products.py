@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F32
-from tdb_dap.targets.arithmetic.stored import Unplanned
+from tdb_dap.targets.arithmetic.stored import FLOATS, Unplanned
 from tdb_dap.targets.arithmetic.sums import BYTES, Image, Pair, Size, Step, Sums
-from tdb_dap.targets.kernel.constants import Accumulation, Part
+from tdb_dap.targets.kernel.constants import LARGEST_GROUP, Accumulation, Part
 from tdb_dap.targets.plans.sums import MOST_PRODUCTS, constant, format_of
 from tdb_dap.targets.plans.tensors import Tensor
 from tdb_dap.targets.semantics.registry import MatrixProduct
@@ -26,7 +26,10 @@ def product_of(product: MatrixProduct, tensors: Mapping[str, Tensor], result: Te
     dtypes = [tensors[role].view.dtype for role in (product.left, product.right)]
     if inner != count or result.view.shape != (rows, columns):
         raise Unplanned("factors that do not fit together")
-    if product.steps is None and {*dtypes, result.view.dtype} != {F32}:
+    if product.group is not None:
+        if product.group.size > LARGEST_GROUP or result.view.dtype.name not in FLOATS:
+            raise Unplanned("large groups, or results of another format")
+    elif product.steps is None and {*dtypes, result.view.dtype} != {F32}:
         raise Unplanned("other numbers than float32")
     if product.steps is not None and (count >= MOST_PRODUCTS or any(dtype.name not in BYTES for dtype in dtypes)):
         raise Unplanned("sums beyond 32 bits")
@@ -59,7 +62,7 @@ def product_of(product: MatrixProduct, tensors: Mapping[str, Tensor], result: Te
     places = np.arange(size.columns, dtype=np.int64)
     taps = np.arange(size.products, dtype=np.int64) * size.columns
     return Sums(
-        how=Accumulation.GEMM_F32 if product.steps is None else Accumulation.GEMM_INT,
+        how=_accumulation(product),
         size=size,
         left=tensors[factors[0][0]].view.dtype,
         image=Image(tensors[factors[1][0]].view.dtype, taps, places, size.products * size.columns, None),
@@ -70,7 +73,13 @@ def product_of(product: MatrixProduct, tensors: Mapping[str, Tensor], result: Te
         zero=product.zero,
         is_image_first=turned,
         steps=product.steps,
+        group=product.group,
     )
+
+
+def _accumulation(product: MatrixProduct) -> Accumulation:
+    of_floats = Accumulation.GEMM_F32 if product.group is None else Accumulation.GEMM_F16
+    return of_floats if product.steps is None else Accumulation.GEMM_INT
 
 
 def _pair(shape: tuple[int, ...]) -> Pair:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F16, F32, SI32, UI32, Array, DType
+from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI32, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.arithmetic import float32
 from tdb_dap.targets.arithmetic.dot import exact_product, group_size, grouped, inexact, interleaved, summed
@@ -13,6 +15,7 @@ from tdb_dap.targets.arithmetic.products import of_matrices
 from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps
 from tdb_dap.targets.arithmetic.shifts import DOWN, requantised, saturate, signed
 from tdb_dap.targets.arithmetic.stored import Unplanned, Value
+from tdb_dap.targets.arithmetic.sums import Group
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import matrix as op
 from tdb_dap.targets.families.convolution import TABLE_REGISTER, ZERO_REGISTER
@@ -117,7 +120,7 @@ def _float32_product(left: Array, right: Array, bias: Array, old: Array | None, 
 
 
 def _product_on_lanes(x: Operation) -> MatrixProduct:
-    """The product of ``multiply_on_lanes``, of float32 or bytes."""
+    """The product of ``multiply_on_lanes``, of floats or bytes."""
     f, left, right = x.fields, x["left"], x["right"]
     old = ("old",) if "old" in x else ()
     if old and x["old"].dtype.itemsize < 4:
@@ -128,6 +131,13 @@ def _product_on_lanes(x: Operation) -> MatrixProduct:
         if {right.dtype, x.dtype} != {F32} or (f.is_fused and f.relu):
             raise Unplanned("other numbers than float32")
         return _product(x, *order, *turned, (_bias(x).astype(np.float32), *old), None)
+    if left.dtype in (F16, BF16):
+        if right.dtype is not left.dtype or (f.is_fused and f.relu) or (x.rules.symmetric_sums and f.sym_range):
+            raise Unplanned("factors of two formats, or steps after the sum")
+        if x.rules.flushes_halves and "f16" in (left.dtype.name, x.dtype.name):
+            raise Unplanned("halves without subnormals")
+        start = np.float32(0) + float32.flush(_bias(x).astype(np.float32))
+        return replace(_product(x, *order, *turned, (start, *old), None), group=_group(x))
     if left.dtype.is_float or left.dtype.itemsize > 1 or right.dtype.itemsize > 1 or left.dtype.per_byte > 1:
         raise Unplanned("other numbers than bytes")
     if _zero_points(x).any() or _bias(x).any() or (f.is_fused and f.rq and x.rules.matrix_scale):
@@ -249,6 +259,10 @@ def _grouped_product(left: Array, right: Array, bias: Array, old: Array | None, 
     total = np.zeros((left.shape[0], right.shape[1]), np.float32) + float32.flush(bias)
     if old is not None:
         total = float32.add(total, float32.flush(old))
-    size = group_size(x.rules.channel_group, x["left"].dtype)
-    drops_bits = x.rules.drops_bits and x["left"].dtype is F16
-    return grouped(total, of_matrices(left, right), size, x.rules.nan_wins, drops_bits)
+    group = _group(x)
+    return grouped(total, of_matrices(left, right), group.size, group.nan_wins, group.drops_bits)
+
+
+def _group(x: Operation) -> Group:
+    dtype = x["left"].dtype
+    return Group(group_size(x.rules.channel_group, dtype), x.rules.nan_wins, x.rules.drops_bits and dtype is F16)

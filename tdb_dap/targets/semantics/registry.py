@@ -122,6 +122,8 @@ class MatrixProduct:
     """Sums of float32 start from this zero otherwise."""
     steps: Steps | None
     """After sums of integers; their numbers are one for all."""
+    group: Group | None = None
+    """Of 16-bit floats."""
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,47 @@ static int address_of(PyObject *given, void *address)
     return 1;
 }
 
+/* Argument: an array. The address of its first element. */
+static PyObject *py_address(PyObject *self, PyObject *given)
+{
+    ArrayInterface array;
+    PyObject *capsule;
+    (void)self;
+    if (!described(given, &array, &capsule))
+        return NULL;
+    Py_DECREF(capsule);
+    return PyLong_FromUnsignedLongLong((unsigned long long)(uintptr_t)array.data);
+}
+
+/* Arguments: address of a StoredRecord; an array that broadcasts to a shape; its format, its tensor; the shape. BufferError if its
+ * words are not where such words can be read. */
+static PyObject *py_fill(PyObject *self, PyObject *args)
+{
+    unsigned long long address;
+    PyObject *given, *capsule;
+    ArrayInterface array;
+    int format, source;
+    long long shape[4];
+    (void)self;
+    if (!PyArg_ParseTuple(args, "KOiiLLLL", &address, &given, &format, &source, &shape[0], &shape[1], &shape[2], &shape[3]) ||
+        !described(given, &array, &capsule))
+        return NULL;
+    StoredRecord *record = (StoredRecord *)(uintptr_t)address;
+    *record = (StoredRecord){.data = (uintptr_t)array.data, .format = format, .source = source};
+    int is_good = array.flags & ALIGNED && array.axes <= 4;
+    for (int axis = 4 - array.axes; is_good && axis < 4; axis++) {
+        const int own = axis - (4 - array.axes);
+        if (array.shape[own] == 1)
+            continue;
+        is_good = array.shape[own] == shape[axis] && array.strides[own] % array.itemsize == 0;
+        record->step[axis] = array.strides[own] / array.itemsize;
+    }
+    Py_DECREF(capsule);
+    if (!is_good)
+        return PyErr_Format(PyExc_BufferError, "words that do not lie in equal steps");
+    Py_RETURN_NONE;
+}
+
 static const Plan *plan_of(PyObject *capsule) { return PyCapsule_GetPointer(capsule, "plan"); }
 
 static void free_capsule(PyObject *capsule) { plan_free(PyCapsule_GetPointer(capsule, "plan")); }
@@ -261,6 +302,8 @@ static PyObject *py_choose(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"plan", py_plan, METH_VARARGS, "Prepare functions over elements, or a product, for tensors at any addresses."},
+    {"address", py_address, METH_O, "Return the address of an array's first element."},
+    {"fill", py_fill, METH_VARARGS, "Describe the words of an array in a record."},
     {"run", py_run, METH_VARARGS, "Run a plan with its tensors at these addresses."},
     {"run_batch", py_run_batch, METH_VARARGS, "Run commands one after the other, by the plans of their forms."},
     {"elementwise", py_elementwise, METH_VARARGS, "Compute one float32 operation per element."},

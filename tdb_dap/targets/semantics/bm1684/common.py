@@ -67,7 +67,7 @@ def sum_of_matrix_products(left: Array, right: Array, fast: bool) -> Array:
         return float32.multiply(left, right)
     if fast:
         return inexact((), of_matrices(left, right))
-    return interleaved(None, None, of_matrices(left, right), float32.stays_normal((left, right)))
+    return interleaved(None, None, of_matrices(left, right))
 
 
 def shifted(x: Operation, total: Array) -> Array:

@@ -57,9 +57,8 @@ def _float_sum(weight: Array, image: Array, x: Operation) -> Array:
     odd = weight.shape[1] % 2
     weight = np.pad(weight, ((0, 0), (0, odd), (0, 0), (0, 0)))
     image = np.pad(image, ((0, 0), (0, odd), (0, 0), (0, 0)))
-    normal = float32.stays_normal((weight, image))
-    even = interleaved(None, None, _by_taps(weight, image, f, 0), normal)
-    return float32.add(even, interleaved(None, None, _by_taps(weight, image, f, 1), normal))
+    even = interleaved(None, None, _by_taps(weight, image, f, 0))
+    return float32.add(even, interleaved(None, None, _by_taps(weight, image, f, 1)))
 
 
 def _by_taps(weight: Array, image: Array, f: Fields, first: int) -> Products:
