@@ -22,7 +22,7 @@ from pathlib import Path
 
 from tdb_dap.tools.zoo.cases import Case, find_cases
 from tdb_dap.tools.zoo.crews import Cluster, Here
-from tdb_dap.tools.zoo.result import Found, Op, Result, Step
+from tdb_dap.tools.zoo.result import CaseFinding, Op, Result, Step
 from tdb_dap.tools.zoo.runner import run_zoo
 from tdb_dap.tools.zoo.store import Store
 
@@ -66,10 +66,15 @@ def fill(path: Path, count: int, broken: float, seed: int) -> None:
                 Op(line=line, opcode="tpu.Conv2D", name=f"conv{line}", verdict="fail" if bad else "pass", cosine=0.5)
                 for line in range(20 if bad else 2)
             )
-            differs = Found(ask="check", fingerprint=f"check:{number}", rule="cosine", text="conv3 differs")
+            differs = CaseFinding(ask="check", fingerprint=f"check:{number}", rule="cosine", text="conv3 differs")
             step = Step(ask="check", status="fail" if bad else "pass", text="conv3 differs" if bad else "", seconds=1.5)
             result = Result(
-                key=case.key, digest=f"{number:032x}", steps=(step,), ops=ops, found=(differs,) * bad, command="tdb-dap"
+                key=case.key,
+                digest=f"{number:032x}",
+                steps=(step,),
+                ops=ops,
+                findings=(differs,) * bad,
+                command="tdb-dap",
             )
             store.put(run, case, result)
         store.end(run)

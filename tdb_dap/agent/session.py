@@ -55,24 +55,24 @@ class Session:
     def allowed(self, path: str) -> Path:
         """A path, if it lies below one of the roots; links are followed first. BadInput says which roots there are."""
         try:
-            found = Path(path).expanduser().resolve()
+            resolved = Path(path).expanduser().resolve()
         except (OSError, RuntimeError, ValueError):
             raise BadInput(f"{path[:100]!r}: is no path") from None
-        if not any(found.is_relative_to(root) for root in self._roots):
+        if not any(resolved.is_relative_to(root) for root in self._roots):
             raise BadInput(
                 f"{path[:200]}: lies outside of {', '.join(map(str, self._roots))}, which this server may read"
             )
-        if not found.exists():
+        if not resolved.exists():
             raise BadInput(f"{path[:200]}: no such file or directory")
-        return found
+        return resolved
 
     def allowed_new(self, path: str) -> Path:
         """A path for something new below one of the roots."""
-        found = Path(path).expanduser()
-        parent = self.allowed(str(found.parent))
-        if found.name in ("", ".", "..") or (parent / found.name).exists():
+        target = Path(path).expanduser()
+        parent = self.allowed(str(target.parent))
+        if target.name in ("", ".", "..") or (parent / target.name).exists():
             raise BadInput(f"{path[:200]}: give the name of a new folder")
-        return parent / found.name
+        return parent / target.name
 
     def open(self, context: str, inputs: str, reference: str) -> str:
         """Load a model and stop before its first command; what the debugger says of it."""

@@ -131,7 +131,7 @@ class Mirror:
 
     def changed(self) -> tuple[tuple[int, int, int], ...]:
         """Ranges of whole lines in which the two differ."""
-        found: list[tuple[int, int, int]] = []
+        changes: list[tuple[int, int, int]] = []
         for index, (own, shared) in enumerate(self._pairs):
             for block in self._different(own, shared):
                 differs = own[block : block + _BLOCK] != shared[block : block + _BLOCK]
@@ -140,8 +140,8 @@ class Mirror:
                 firsts = np.concatenate([[0], ends[:-1] + 1])
                 for first, last in zip(lines[firsts].tolist(), lines[ends].tolist(), strict=True):
                     start, stop = block + first * LINE, min(block + (last + 1) * LINE, own.size)
-                    found.append((index, start, stop))
-        return tuple(found)
+                    changes.append((index, start, stop))
+        return tuple(changes)
 
     def take(self, ranges: tuple[tuple[int, int, int], ...]) -> None:
         """Copy ranges to the shared block."""

@@ -37,9 +37,9 @@ def find(given: Path | None = None) -> Path | None:
     ``given``: as in ``--cmodel-path``. None if it is nowhere.
     """
     for candidate in library_paths(given.parent if given is not None and given.is_file() else given):
-        found = _near(candidate.directory, "model_runner", "model_runner.py")
-        if found is not None:
-            return found
+        runtime = _near(candidate.directory, "model_runner", "model_runner.py")
+        if runtime is not None:
+            return runtime
     on_path = shutil.which("model_runner")
     return Path(on_path) if on_path else None
 

@@ -121,12 +121,12 @@ class Documents:
 
     def put(self, uri: str, text: str) -> Document:
         """The editor has opened or changed a document."""
-        found = self._make(uri, text, self)
+        document = self._make(uri, text, self)
         before = self._open.get(uri)
         if before is not None:
-            found.verdicts = before.verdicts
-        self._open[uri] = found
-        return found
+            document.verdicts = before.verdicts
+        self._open[uri] = document
+        return document
 
     def bind(self, uri: str, context: Path) -> None:
         """A document that is about to be opened, and is no file, belongs to this model."""

@@ -51,10 +51,10 @@ class ListingDocument(Document):
         return Model(None, "the text differs from the disassembly of the model beside it")
 
     def hover(self, line: int, column: int) -> tuple[str, Token] | None:
-        found = self._at(line, column)
-        if found is None:
+        at = self._at(line, column)
+        if at is None:
             return None
-        program, ordinal, token = found
+        program, ordinal, token = at
         if token.kind == "address":
             lines = _about(program, ordinal, self._view(program, ordinal, line, token))
         else:
@@ -66,10 +66,10 @@ class ListingDocument(Document):
 
     def definitions(self, line: int, column: int) -> list[Spot]:
         """Of a place in memory its last writer, of a command its op in final.mlir, of a wait the command waited for."""
-        found = self._at(line, column)
-        if found is None:
+        at = self._at(line, column)
+        if at is None:
             return []
-        program, ordinal, token = found
+        program, ordinal, token = at
         if token.kind == "value":
             return self._spots(program, [_waited_for(program, ordinal, token.text)])
         view = self._view(program, ordinal, line, token) if token.kind == "address" else None
@@ -79,10 +79,10 @@ class ListingDocument(Document):
 
     def references(self, line: int, column: int, with_definition: bool) -> list[Spot]:
         """Of a place in memory its readers up to the next writer."""
-        found = self._at(line, column)
-        if found is None or found[2].kind != "address":
+        at = self._at(line, column)
+        if at is None or at[2].kind != "address":
             return []
-        program, ordinal, token = found
+        program, ordinal, token = at
         view = self._view(program, ordinal, line, token)
         if view is None:
             return []
@@ -117,15 +117,15 @@ class ListingDocument(Document):
         if program is None:
             return []
         listing = program.listing
-        found: list[Entry] = []
+        entries: list[Entry] = []
         for title, first, last in _sections(self.lines):
             section = Entry(title.rstrip(":"), "", "function", first, last)
             for start, stop, line in _ops(program, listing, first, last):
                 op = program.source.op_at(line)
                 name, location = (op.name, op.location) if op is not None else (f"line {line}", "")
                 section.children.append(Entry(name, location, "op", start, stop))
-            found.append(section)
-        return found
+            entries.append(section)
+        return entries
 
     def folds(self) -> Iterator[tuple[int, int]]:
         for section in self.outline():
@@ -142,12 +142,12 @@ class ListingDocument(Document):
 
     def tokens(self, line: int) -> list[Token]:
         kinds = {"wait": "value", "command": "function", "place": "address", "mnemonic": "op"}
-        found: list[Token] = []
+        tokens: list[Token] = []
         for match in _TOKEN.finditer(self.lines[line]):
             assert match.lastgroup is not None
             start, end = match.span(match.lastgroup)
-            found.append(Token(kinds[match.lastgroup], match[match.lastgroup], start, end))  # type: ignore[arg-type]
-        return found
+            tokens.append(Token(kinds[match.lastgroup], match[match.lastgroup], start, end))  # type: ignore[arg-type]
+        return tokens
 
     def problems(self) -> list[problems.Problem]:
         program = self.program
@@ -175,18 +175,18 @@ class ListingDocument(Document):
         except NotSimulated:
             return None
         views = [operand for operand in (*description.results, *description.operands) if isinstance(operand, View)]
-        names = [found.start for found in self.tokens(line) if found.kind == "address"]
+        names = [other.start for other in self.tokens(line) if other.kind == "address"]
         return views[names.index(token.start)] if len(names) == len(views) else None
 
     def _spots(self, program: Program, ordinals: Iterable[int | None]) -> list[Spot]:
-        found: list[Spot] = []
+        spots: list[Spot] = []
         for ordinal in ordinals:
-            if ordinal is None or len(found) == _MOST:
+            if ordinal is None or len(spots) == _MOST:
                 continue
             line = program.listing.line_of(ordinal) - 1
             text = self.lines[line]
-            found.append(Spot(self.uri, line, len(text) - len(text.lstrip()), len(text)))
-        return found
+            spots.append(Spot(self.uri, line, len(text) - len(text.lstrip()), len(text)))
+        return spots
 
 
 def _waited_for(program: Program, ordinal: int, token: str) -> int | None:

@@ -42,9 +42,9 @@ class MlirDocument(Document):
         return navigation.definitions(self.mlir, lambda: self.program, line, column)
 
     def references(self, line: int, column: int, with_definition: bool) -> list[Spot]:
-        found = navigation.references(self.mlir, lambda: self.program, line, column, with_definition)
+        spots = navigation.references(self.mlir, lambda: self.program, line, column, with_definition)
         token = token_at(self.lines[line], column) if 0 <= line < len(self.lines) else None
-        return [*found, *self._in_disassembly(token, line)] if token is not None else found
+        return [*spots, *self._in_disassembly(token, line)] if token is not None else spots
 
     def _in_disassembly(self, token: Token, line: int) -> Iterator[Spot]:
         """The commands of an op, or those that touch an address, where the disassembly is open."""
@@ -77,12 +77,12 @@ class MlirDocument(Document):
         program = self.program
         if program is None:
             return [problems.Problem(0, self.reason, "warning")] if self.reason else []
-        found = [
+        rows = [
             problems.problem_of(finding, finding.command.line - 1)
             for finding in problems.findings(program)
             if finding.command.line
         ]
-        return [*found, *problems.wrong(self._judged())]
+        return [*rows, *problems.wrong(self._judged())]
 
     def _judged(self) -> tuple[Verdict, ...]:
         """By the session that has reported its own, else by the report of a check."""

@@ -46,8 +46,8 @@ class Models:
     def beside(self, path: Path) -> Model | None:
         """The model in the directory of a file; None if there is none."""
         directory = path.parent
-        found = any((directory / f"compilation.bmodel{suffix}").exists() for suffix in ("", ".xz"))
-        return self.at(directory) if found else None
+        is_compiled = any((directory / f"compilation.bmodel{suffix}").exists() for suffix in ("", ".xz"))
+        return self.at(directory) if is_compiled else None
 
     def at(self, context: Path) -> Model:
         """The model of a context directory or of a ``.bmodel`` file."""

@@ -38,7 +38,7 @@ def _earlier(program: Program | None, op: MlirOp) -> list[Spot]:
     """The same op in the stages before final.mlir."""
     if program is None:
         return []
-    return [_spot(found.file, found.line - 1, found.name) for _, found in program.compile_stages.places(op)]
+    return [_spot(origin.file, origin.line - 1, origin.name) for _, origin in program.compile_stages.places(op)]
 
 
 def _value(mlir: MlirFile, token: Token, line: int) -> list[Spot]:
@@ -59,10 +59,10 @@ def references(
     token = token_at(mlir.lines[line], column) if 0 <= line < len(mlir.lines) else None
     if token is None:
         return []
-    found = _in_the_file(mlir, program, token, line, column, with_definition)
+    spots = _in_the_file(mlir, program, token, line, column, with_definition)
     if token.kind == "location":
-        found += [spot for op in mlir.by_location.get(token.text, ())[:1] for spot in _earlier(program(), op)]
-    return found
+        spots += [spot for op in mlir.by_location.get(token.text, ())[:1] for spot in _earlier(program(), op)]
+    return spots
 
 
 def _in_the_file(
@@ -76,11 +76,11 @@ def _in_the_file(
     if token.kind == "op":
         return []
     if token.kind == "value":
-        found = list(_uses_of_value(mlir, token.text.partition("#")[0], line + 1))
+        spots = list(_uses_of_value(mlir, token.text.partition("#")[0], line + 1))
     else:
-        found = list(_uses(mlir, token.text, 1, len(mlir.lines), is_value=False))
+        spots = list(_uses(mlir, token.text, 1, len(mlir.lines), is_value=False))
     defined = set(definitions(mlir, program, line, column))
-    return [spot for spot in found if with_definition or spot not in defined]
+    return [spot for spot in spots if with_definition or spot not in defined]
 
 
 def _uses_of_value(mlir: MlirFile, name: str, line: int) -> Iterator[Spot]:

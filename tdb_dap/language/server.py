@@ -57,9 +57,9 @@ class _Problems:
         task.add_done_callback(self._running.discard)
 
     async def _publish(self, document: Document) -> None:
-        found = await asyncio.to_thread(document.problems)
+        listed = await asyncio.to_thread(document.problems)
         if self._documents.get(document.uri) is document:
-            made = [_diagnostic(document, problem) for problem in found]
+            made = [_diagnostic(document, problem) for problem in listed]
             self._server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(document.uri, made))
 
     async def refresh(self, changed: list[Document]) -> None:
@@ -127,10 +127,10 @@ def _look(server: LanguageServer, documents: Documents) -> None:
     def hovered(parameters: lsp.HoverParams) -> lsp.Hover | None:
         document = documents.get(parameters.text_document.uri)
         place = parameters.position
-        found = document.hover(place.line, place.character) if document else None
-        if found is None:
+        hover = document.hover(place.line, place.character) if document else None
+        if hover is None:
             return None
-        text, token = found
+        text, token = hover
         content = lsp.MarkupContent(lsp.MarkupKind.Markdown, text)
         return lsp.Hover(content, _range(place.line, token.start, token.end))
 
@@ -163,19 +163,19 @@ def _decorate(server: LanguageServer, documents: Documents) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
     def lensed(parameters: lsp.CodeLensParams) -> list[lsp.CodeLens]:
         document = documents.get(parameters.text_document.uri)
-        found = document.lenses() if document else ()
-        return [lsp.CodeLens(_range(line, 0, 0), lsp.Command(text, "")) for line, text in found]
+        lenses = document.lenses() if document else ()
+        return [lsp.CodeLens(_range(line, 0, 0), lsp.Command(text, "")) for line, text in lenses]
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
     def hinted(parameters: lsp.InlayHintParams) -> list[lsp.InlayHint]:
         document = documents.get(parameters.text_document.uri)
         if document is None:
             return []
-        found: list[lsp.InlayHint] = []
+        hints: list[lsp.InlayHint] = []
         for line in range(parameters.range.start.line, parameters.range.end.line + 1):
             for column, text in document.hints(line):
-                found.append(lsp.InlayHint(lsp.Position(line, column), text, lsp.InlayHintKind.Type))
-        return found
+                hints.append(lsp.InlayHint(lsp.Position(line, column), text, lsp.InlayHintKind.Type))
+        return hints
 
     legend = lsp.SemanticTokensLegend(list(TOKEN_TYPES), [])
 
@@ -188,14 +188,14 @@ def _decorate(server: LanguageServer, documents: Documents) -> None:
 
 def _colours(document: Document, first: int, last: int) -> list[int]:
     """Each token as five numbers, places relative to the one before."""
-    found: list[int] = []
+    data: list[int] = []
     before_line, before_column = 0, 0
     for line in range(first, min(last + 1, len(document.lines))):
         for token in document.tokens(line):
             column = token.start - (before_column if line == before_line else 0)
-            found += [line - before_line, column, token.end - token.start, _TYPES[token.kind], 0]
+            data += [line - before_line, column, token.end - token.start, _TYPES[token.kind], 0]
             before_line, before_column = line, token.start
-    return found
+    return data
 
 
 def _symbol(entry: Entry, document: Document) -> lsp.DocumentSymbol:

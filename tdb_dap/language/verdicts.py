@@ -48,7 +48,7 @@ def by_op(rows: Iterable[Row]) -> tuple[Verdict, ...]:
     for row in rows:
         if row.line > 0 and row.role != "operand":
             results.setdefault(row.line, []).append(row)
-    return tuple(_worst(line, found) for line, found in sorted(results.items()))
+    return tuple(_worst(line, verdicts) for line, verdicts in sorted(results.items()))
 
 
 def _worst(line: int, rows: list[Row]) -> Verdict:

@@ -60,8 +60,8 @@ class Here(Generic[_T, _R]):
         self._results.append(self._function(argument))
 
     def results(self) -> list[_R]:
-        found, self._results = self._results, []
-        return found
+        ready, self._results = self._results, []
+        return ready
 
     def close(self) -> None:
         """Nothing to end."""
@@ -117,8 +117,8 @@ class Beside(Generic[_T, _R]):
     def results(self) -> list[_R]:
         if self._is_open:
             self._settle()
-        found, self._returned = [*self._returned, *self._here.results()], []
-        return found
+        ready, self._returned = [*self._returned, *self._here.results()], []
+        return ready
 
     def close(self) -> None:
         """End the copy, whatever it is doing."""
@@ -196,11 +196,11 @@ class _Shared:
     def arrays(self, end: int, sizes: Sequence[int]) -> list[Any]:
         """The arrays that were put, of so many bytes each."""
         start = (end - _lines(sizes)) % _ROOM
-        found = []
+        arrays = []
         for size in sizes:
-            found.append(self._room[start : start + size])
+            arrays.append(self._room[start : start + size])
             start += _lines([size])
-        return found
+        return arrays
 
     def give_back(self, end: int) -> None:
         """Nothing that was put until then is needed any more."""

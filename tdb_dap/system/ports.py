@@ -65,10 +65,10 @@ def announce(text: str, listening: socket.socket, given: str | None) -> str:
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach an address."""
     try:
-        found = {entry[4][0] for entry in socket.getaddrinfo(host, None)}
+        addresses = {entry[4][0] for entry in socket.getaddrinfo(host, None)}
     except (OSError, UnicodeError):
         return False
-    return all(str(address) == "::1" or str(address).startswith("127.") for address in found)
+    return all(str(address) == "::1" or str(address).startswith("127.") for address in addresses)
 
 
 class Door:

@@ -64,11 +64,11 @@ def open_program(
             remark(f"{Path(context).name}: {text}")
         return program
     make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
-    found = Context.find(Path(context))
-    bmodel = Bmodel(found.bmodel)
+    files = Context.find(Path(context))
+    bmodel = Bmodel(files.bmodel)
     if stage is None:
-        stage = _stage_taking(bmodel, net, Path(inputs) if inputs is not None else found.inputs)
-    return CompiledProgram(_with_sources(found, bmodel, net, stage), make, net, stage, bmodel, as_compiled)
+        stage = _stage_taking(bmodel, net, Path(inputs) if inputs is not None else files.inputs)
+    return CompiledProgram(_with_sources(files, bmodel, net, stage), make, net, stage, bmodel, as_compiled)
 
 
 def _stage_taking(bmodel: Bmodel, net: str | None, inputs: Path | None) -> int:
@@ -252,15 +252,15 @@ def _compared(
     return compared
 
 
-def _know_the_only_output(found: Reference, program: Program) -> None:
+def _know_the_only_output(reference: Reference, program: Program) -> None:
     """Take an array as the only output, whatever its name, where it is the only one of the file and as large."""
-    if len(found.names) != 1 or len(program.outputs) != 1:
+    if len(reference.names) != 1 or len(program.outputs) != 1:
         return
-    (name,), (output,) = found.names, program.outputs
+    (name,), (output,) = reference.names, program.outputs
     known = {tensor.name for tensor in (*program.inputs, output)}
-    if name not in known and name not in set(_names(program)) and found.has_size(name, output.view.size):
-        found.know_as(output.name, name)
-        remark(f"array {name} of {found.paths[0].name} is compared with the only output, {output.name}")
+    if name not in known and name not in set(_names(program)) and reference.has_size(name, output.view.size):
+        reference.know_as(output.name, name)
+        remark(f"array {name} of {reference.paths[0].name} is compared with the only output, {output.name}")
 
 
 def _picked_up(

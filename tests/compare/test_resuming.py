@@ -55,7 +55,9 @@ def test_an_interrupted_check_goes_on_where_it_was(name: str, mode: Mode, tmp_pa
     resumed = check(job, mode, second, Journal(tmp_path / "kept", job, mode, every=0))
     assert resumed.rows == whole.rows
     assert all(
-        (a.actual == b.actual).all() for a, b in zip(resumed.found, whole.found, strict=True) if a.actual is not None
+        (a.actual == b.actual).all()
+        for a, b in zip(resumed.results, whole.results, strict=True)
+        if a.actual is not None
     )
     assert len(first.ran) == 3
     # The memories of a cascade are kept behind a stretch that has been reported: at most one runs again.

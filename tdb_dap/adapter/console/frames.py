@@ -27,11 +27,11 @@ class _Level:
 
 def _levels(session: Session) -> list[_Level]:
     """The call stack of the core that has stopped, innermost frame first."""
-    found: list[_Level] = []
+    levels: list[_Level] = []
     for number, frame in enumerate(frames(session, session.debugger.last_stop.core)):
         place = f" at {frame.source.name}:{frame.line}" if frame.source is not None else ""
-        found.append(_Level(session.handles.frame(frame.id), f"#{number}  {frame.name}{place}"))
-    return found
+        levels.append(_Level(session.handles.frame(frame.id), f"#{number}  {frame.name}{place}"))
+    return levels
 
 
 def _place(levels: list[_Level], frame: Frame | None) -> int:

@@ -75,7 +75,7 @@ def show_displays(session: Session) -> None:
 def _shown(session: Session, text: str, frame: Frame | None) -> str:
     """``info ...`` and other verbs that only look, or an expression; ``in`` is that of the op, or of the command."""
     first = text.split()[0]
-    if (found := find_verb(first)) is not None and found.only_looks:
+    if (known := find_verb(first)) is not None and known.only_looks:
         return "\n" + execute(session, text, frame)
     return session.debugger.evaluate(text, names_at(session, frame)).text()
 
@@ -191,8 +191,8 @@ def _python(session: Session, rest: str, frame: Frame | None) -> str:
 @verb("plugin", "plugins", help="what installed plugins have brought", only_looks=True)
 def _plugins(session: Session, rest: str, frame: Frame | None) -> str:
     unusable = load_plugins()
-    found = [
+    rows = [
         f"{group[:-1].replace('_', ' ')} {plugin.name}  {plugin.value}" for group in GROUPS for plugin in plugins(group)
     ]
     others = [problem for problem in problems() if problem not in unusable]
-    return "\n".join([*found, *unusable, *others]) or "no plugins"
+    return "\n".join([*rows, *unusable, *others]) or "no plugins"

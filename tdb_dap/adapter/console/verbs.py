@@ -190,10 +190,10 @@ def execute(session: Session, text: str, frame: Frame | None = None) -> str:
     if not is_verb(text):
         with expression_of_console(text):
             return session.debugger.evaluate(text, names_at(session, frame)).text()
-    found = _VERBS[first]
-    if found.needs_text and not rest.strip():
-        raise BadExpression(f"{first} needs more: {found.usage}")
-    return found.act(session, rest.strip(), frame)
+    entry = _VERBS[first]
+    if entry.needs_text and not rest.strip():
+        raise BadExpression(f"{first} needs more: {entry.usage}")
+    return entry.act(session, rest.strip(), frame)
 
 
 @verb("help", "?", usage="[VERB]", help="this list, or one verb", takes="verb")

@@ -169,8 +169,8 @@ def _line(token: AnsweredToken, launches: Sequence[AnsweringLaunch]) -> str:
     other = token["expected"]
     differs = f", in float {other}" if other is not None and other != token["id"] else ""
     wrong = next((one for one in launches if one["verdict"] == "wrong"), None)
-    found = f"; {wrong['net']}: {wrong['why']} (goto {wrong['look']})" if wrong is not None else ""
-    return f"token {token['number']}: {shown}{text}{differs}{found}"
+    wrong_text = f"; {wrong['net']}: {wrong['why']} (goto {wrong['look']})" if wrong is not None else ""
+    return f"token {token['number']}: {shown}{text}{differs}{wrong_text}"
 
 
 @verb("logits", usage="[K]", help="the K likeliest tokens by the logits that were computed last", only_looks=True)

@@ -164,8 +164,8 @@ class Handles:
         if parent.indexed is not None and (index := _INDEX.fullmatch(name)) is not None:
             numbers = [int(number) for number in index[1].split(",")]
             number = numbers[parent.indexed_axis] if parent.indexed_axis < len(numbers) else parent.indexed_count
-            if number < parent.indexed_count and (found := parent.indexed(number, 1)[0]).name == name:
-                return found
+            if number < parent.indexed_count and (node := parent.indexed(number, 1)[0]).name == name:
+                return node
         for child in parent.named() if parent.named is not None else ():
             if child.name == name:
                 return child

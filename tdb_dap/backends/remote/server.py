@@ -151,8 +151,8 @@ class _Client:
             memories.restarted()
             yield Done()
         elif isinstance(request, Read):
-            found = [memories.content(Space(p.space), p.core, p.start, p.size) for p in request.parts]
-            yield from _in_turn(list(chunks(found)), None)
+            contents = [memories.content(Space(p.space), p.core, p.start, p.size) for p in request.parts]
+            yield from _in_turn(list(chunks(contents)), None)
         elif isinstance(request, Execute):
             changed, divergence = memories.execute(request)
             yield from _in_turn(list(chunks(changed)), divergence)

@@ -42,9 +42,9 @@ def wrong_elements(names: Scope) -> Iterator[WrongElement]:
     if names.reference is None:
         return
     for value in (*names.results(), *names.operands()):
-        found = _first(names.machine, names.reference, value)
-        if found is not None:
-            yield found
+        first = _first(names.machine, names.reference, value)
+        if first is not None:
+            yield first
 
 
 def texts(names: Scope) -> Iterator[str]:

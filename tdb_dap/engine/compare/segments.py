@@ -83,9 +83,9 @@ def _spans(program: Program, reference: Reference | None) -> Iterator[tuple[int,
         start, stop = spans.get(record.line, (record.first, record.last))
         spans[record.line] = (min(start, record.first), max(stop, record.last))
         for operand in record.operands if reference is not None else ():
-            found = _writer(writers, operand)
-            if found is not None and not _is_known(found[1], reference):
-                yield found[0].first, record.last
+            writer = _writer(writers, operand)
+            if writer is not None and not _is_known(writer[1], reference):
+                yield writer[0].first, record.last
         writers += [(record, value) for value in record.results]
     yield from spans.values()
 

@@ -116,14 +116,14 @@ def points(program: Program) -> dict[int, list[Point]]:
 
     def after(record: OpRecord, counters: tuple[int, int]) -> int:
         """Number of commands executed when the record's core has reached both counters; 0 at its start."""
-        found = 0
+        count = 0
         for counter, engine in zip(counters, ("tiu", "dma"), strict=True):
             key = (record.subnet, record.core, ENGINES.index(engine))
             if key not in streams:
                 streams[key] = stream_of(columns, ids, *key)
             if counter > 0:
-                found = max(found, int(streams[key][counter - 1]) + 1)
-        return found
+                count = max(count, int(streams[key][counter - 1]) + 1)
+        return count
 
     before: dict[int, list[Point]] = defaultdict(list)
     last = 0

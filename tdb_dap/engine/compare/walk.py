@@ -60,13 +60,13 @@ class Walk(Observer):
     def __init__(
         self,
         mode: Mode,
-        found: Callable[[Gathered], None],
+        take: Callable[[Gathered], None],
         ordinals: tuple[int, int] = (0, sys.maxsize),
         wanted: Collection[Key] | None = None,
     ) -> None:
         self._wanted = wanted
         self._mode = mode
-        self._found = found
+        self._found = take
         self._ordinals = ordinals
         self._left: dict[Key, int] | None = None
         self._parts: dict[Hashable, int] = {}

@@ -150,14 +150,14 @@ def _from_line(program: Program, asked: int) -> BreakpointLocation:
 def _line_of_file(program: Program, match: re.Match[str]) -> BreakpointLocation:
     mlir, asked = program.source.mlir, Path(match[1])
     files = mlir.files if mlir is not None else ()
-    found = [file for file in files if file.path.parts[-len(asked.parts) :] == asked.parts]
-    if mlir is None or len(found) != 1:
-        many = f"{len(found)} files are called so" if found else "there is no such file"
+    matching = [file for file in files if file.path.parts[-len(asked.parts) :] == asked.parts]
+    if mlir is None or len(matching) != 1:
+        many = f"{len(matching)} files are called so" if matching else "there is no such file"
         return BreakpointLocation((), message=f"{match[1]}: {many}; there are {_named(files)}")
     line = int(match[2])
-    if not 1 <= line <= mlir.last_line_of(found[0]) - found[0].before:
+    if not 1 <= line <= mlir.last_line_of(matching[0]) - matching[0].before:
         return BreakpointLocation((), message=f"{match[1]} has no line {line}")
-    return _from_line(program, found[0].before + line)
+    return _from_line(program, matching[0].before + line)
 
 
 def _named(files: Sequence[SourceFile]) -> str:

@@ -184,10 +184,16 @@ class Breakpoints:
 
     def next_after(self, ordinal: int) -> int:
         """The nearest ordinal above ``ordinal`` with a breakpoint; one that no program has where there is none."""
-        return min((found for found, there in self._at.items() if found > ordinal and there), default=sys.maxsize)
+        return min(
+            (ordinal_at for ordinal_at, there in self._at.items() if ordinal_at > ordinal and there),
+            default=sys.maxsize,
+        )
 
     def stops_before(self, ordinal: int) -> Iterator[int]:
         """Ordinals below ``ordinal`` with an enabled breakpoint, nearest first."""
         return iter(
-            sorted((o for o, found in self._at.items() if o < ordinal and any(b.enabled for b in found)), reverse=True)
+            sorted(
+                (o for o, breakpoints in self._at.items() if o < ordinal and any(b.enabled for b in breakpoints)),
+                reverse=True,
+            )
         )

@@ -124,12 +124,12 @@ def evaluate_place(text: str, names: Names) -> tuple[Value, tuple[Any, ...]]:
         return tensor, ()
     tree, own = _parsed(text, names)
     with _refusing(text):
-        found, index = _Evaluator(own, names).place(tree.body)
-    if isinstance(found, NameList):
+        value, index = _Evaluator(own, names).place(tree.body)
+    if isinstance(value, NameList):
         raise BadExpression(f"{shortened(text)}: choose one, for instance {shortened(text)}[0]")
-    if not isinstance(found, Value):
+    if not isinstance(value, Value):
         raise BadExpression(f"{shortened(text)} is not a place in memory")
-    return found, index
+    return value, index
 
 
 def pinned(text: str, moment: str, core: int) -> str:
@@ -286,10 +286,10 @@ class _Evaluator(ast.NodeVisitor):
 
     def _expected(self, node: ast.Call) -> Value:
         """``ref(%16)``."""
-        found = self.visit(node.args[0]) if len(node.args) == 1 and not node.keywords else None
-        if not isinstance(found, Value):
+        argument = self.visit(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+        if not isinstance(argument, Value):
             raise BadExpression("ref(...) takes one tensor, such as ref(in[0]) or ref(%16); an index goes after it")
-        return self._names.expected(found)
+        return self._names.expected(argument)
 
     def visit_Call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Name) and node.func.id == "ref":

@@ -100,10 +100,10 @@ class Mosaic:
         index: list[int | slice] = list(self.index)
         index[self.rows], index[self.channels], index[self.columns] = rows, slice(*channels), taken
         axes = sorted((self.rows, self.channels, self.columns))
-        found = parts.read(tuple(index)).transpose([axes.index(a) for a in (self.rows, self.channels, self.columns)])
-        if missing := last - first - found.shape[1]:
-            found = np.pad(found, ((0, 0), (0, missing), (0, 0)))
-        beside = found.reshape(found.shape[0], -1)
+        row = parts.read(tuple(index)).transpose([axes.index(a) for a in (self.rows, self.channels, self.columns)])
+        if missing := last - first - row.shape[1]:
+            row = np.pad(row, ((0, 0), (0, missing), (0, 0)))
+        beside = row.reshape(row.shape[0], -1)
         return beside if last - first == 1 else beside[:, left : left + columns.stop - columns.start]
 
 

@@ -139,8 +139,8 @@ def _source_of(bmodel: Path) -> Path:
     """The directory with the sources of a bmodel: its own, or the context directory beside it that names it."""
     if existing(bmodel.parent / "final.mlir") is not None:
         return bmodel.parent
-    found = [folder for folder in _folders(bmodel.parent) if (own := _noted(folder)) and own.samefile(bmodel)]
-    return found[0] if len(found) == 1 else bmodel.parent
+    folders = [folder for folder in _folders(bmodel.parent) if (own := _noted(folder)) and own.samefile(bmodel)]
+    return folders[0] if len(folders) == 1 else bmodel.parent
 
 
 def _folders(path: Path) -> Iterator[Path]:

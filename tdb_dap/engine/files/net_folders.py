@@ -23,19 +23,19 @@ def sources_beside(bmodel: Path, names: Iterable[str]) -> dict[str, Context | No
 
     Several conversions may lie in one folder: what has the bmodel's name comes first.
     """
-    found: dict[str, Context | None] = dict.fromkeys(names)
+    sources: dict[str, Context | None] = dict.fromkeys(names)
     stem = bmodel.name.removesuffix(".xz").removesuffix(".bmodel")
     folders = sorted(_inside(bmodel.parent), key=lambda entry: (not stem.startswith(entry.name), entry.name))
     for _ in range(_DEEPEST):
         inside: list[Path] = []
         for folder in folders[:_MOST_FOLDERS]:
-            context = Context.of_net(folder, bmodel) if folder.name in found else None
+            context = Context.of_net(folder, bmodel) if folder.name in sources else None
             if context is not None and context.mlir is not None:
-                found[folder.name] = found[folder.name] or context
+                sources[folder.name] = sources[folder.name] or context
             else:
                 inside += _inside(folder)
         folders = inside
-    return found
+    return sources
 
 
 def _inside(folder: Path) -> list[Path]:

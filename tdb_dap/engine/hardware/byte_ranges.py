@@ -177,10 +177,10 @@ def _elements(view: View, index: tuple[Any, ...]) -> Runs:
     chosen: NDArray[np.int64] = offsets
     for step in index:
         chosen = np.asarray(chosen[step])
-    found = chosen.reshape(-1)
-    found = found[found >= 0]  # lanes that are masked out have no bytes
+    elements = chosen.reshape(-1)
+    elements = elements[elements >= 0]  # lanes that are masked out have no bytes
     size = 1 if view.dtype.per_byte > 1 else view.dtype.itemsize
-    runs = np.stack([found, found + size], axis=1)
+    runs = np.stack([elements, elements + size], axis=1)
     share = view.dtype.per_byte
     return merged(runs if share == 1 else _shared_bytes(runs, share))
 

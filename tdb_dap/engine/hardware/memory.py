@@ -98,8 +98,8 @@ def used_pages(data: Bytes, page: int) -> list[int]:
     """First bytes of the pieces of ``page`` bytes that hold anything but zeros."""
     starts = np.arange(0, data.size, page)
     # Several times as fast as any(), and most pages of most memories are zeros.
-    found: list[int] = starts[np.maximum.reduceat(data, starts) != 0].tolist() if data.size else []
-    return found
+    pages: list[int] = starts[np.maximum.reduceat(data, starts) != 0].tolist() if data.size else []
+    return pages
 
 
 class Memory:
@@ -219,10 +219,10 @@ class Memory:
                 region = self.region(space, start, stop, core)
         else:
             region = self.region(space, start, stop, core)
-        found = self._pointers.get(id(region))
-        if found is None:
-            found = self._pointers[id(region)] = region.data.__array_interface__["data"][0] - region.start
-        return found
+        pointer = self._pointers.get(id(region))
+        if pointer is None:
+            pointer = self._pointers[id(region)] = region.data.__array_interface__["data"][0] - region.start
+        return pointer
 
     def read_bytes(self, space: Space, start: int, size: int, core: int = 0) -> bytes:
         """Bytes [start, start + size) of a space; BadAccess outside of what exists."""
@@ -263,7 +263,7 @@ class Memory:
     ) -> list[tuple[tuple[slice, ...], Array]]:
         dtype = view.dtype.bits_dtype
         itemsize = view.dtype.itemsize
-        found: list[tuple[tuple[slice, ...], Array]] = []
+        pieces: list[tuple[tuple[slice, ...], Array]] = []
         if shared.size > limits.REPEATED and shared.size > 2 * shared.covered:
             raise BadAccess(
                 f"%{view.name}: {shared.size:,} bytes that repeat fewer of the memory; "
@@ -281,8 +281,8 @@ class Memory:
                 find = self._to_read if to_read else self.region
                 region = find(view.space, offset, offset + segment.length + itemsize, view.core)
             piece: Array = np.ndarray(segment.shape, dtype, region.data, offset - region.start, segment.strides)
-            found.append((segment.index, piece))
-        return found
+            pieces.append((segment.index, piece))
+        return pieces
 
     def window(self, view: View, to_read: bool = False) -> Array | None:
         """Stored words in the logical shape, over the live memory; None where they do not lie in equal steps.
@@ -310,8 +310,8 @@ class Memory:
         region = self.region(view.space, view.address, view.address + 1, view.core)
         start = view.address - region.start
         whole: Array = np.zeros(view.shape, np.uint8)
-        found = region.data[start : start + view.size]
-        whole[: found.size] = found
+        stored = region.data[start : start + view.size]
+        whole[: stored.size] = stored
         return whole
 
     def _bytes(self, view: View, start: int, stop: int) -> Bytes:
@@ -341,9 +341,9 @@ class Memory:
         if view.dtype.per_byte > 1:
             int4.write(view, bits, lambda start, stop: self._bytes(view, start, stop))
             return
-        shared, shift, found = self._whole(view)
-        if found is not None:
-            found[...] = bits.reshape(found.shape)
+        shared, shift, elements = self._whole(view)
+        if elements is not None:
+            elements[...] = bits.reshape(elements.shape)
             return
         pieces = self._pieces(view, shared, shift)
         if len(pieces) > 1 and not bits.flags.writeable:

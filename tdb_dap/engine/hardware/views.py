@@ -293,12 +293,12 @@ def template(view: View) -> tuple[Template, int]:
         view.width,
         view.lane_mask,
     )
-    found = _templates.get(key)
-    if found is None:
+    known = _templates.get(key)
+    if known is None:
         if len(_templates) > _MOST_TEMPLATES:
             _templates.clear()
-        found = _templates[key] = _template(replace(view, address=view.address - shift))
-    return found, shift
+        known = _templates[key] = _template(replace(view, address=view.address - shift))
+    return known, shift
 
 
 def segments(view: View) -> tuple[Segment, ...]:

@@ -193,20 +193,20 @@ class Place:
 
 def places_of(stage: Stage, geometry: Geometry) -> list[Place]:
     """DDR that a net uses: its weights first, activations, inputs and outputs of their own."""
-    found: list[Place] = []
+    places: list[Place] = []
     for address, size, title in (
         (stage.weights_address, stage.weights.size, WEIGHTS),
         (stage.activations_address, stage.activations_size, ACTIVATIONS),
         (stage.io_address, stage.io_size, BORDERS),
     ):
         if size:
-            found.append(Place(geometry.locate(address)[1], size, title))
+            places.append(Place(geometry.locate(address)[1], size, title))
     inside = (tensor for info in stage.subnets for tensor in (*info.inputs, *info.outputs))
     for tensor in (*stage.inputs, *stage.outputs, *inside):
         start = geometry.locate(tensor.address)[1]
-        if tensor.size and not any(place.start <= start and start + tensor.size <= place.stop for place in found):
-            found.append(Place(start, tensor.size, f"{TENSOR}{tensor.name}"))
-    return found
+        if tensor.size and not any(place.start <= start and start + tensor.size <= place.stop for place in places):
+            places.append(Place(start, tensor.size, f"{TENSOR}{tensor.name}"))
+    return places
 
 
 def _held(place: Place, places: list[Place]) -> int:

@@ -80,9 +80,9 @@ def residents(program: Program) -> list[Resident]:
     for record in sorted((r for r in program.source.records if r.ordinals), key=lambda r: r.first):
         reader = OpInstance(record.first, record.line, record.opcode)
         for value in record.operands:
-            for found in _touching(alive, value):
-                found.died = max(found.died, record.last)
-                found.readers.append(reader)
+            for tenant in _touching(alive, value):
+                tenant.died = max(tenant.died, record.last)
+                tenant.readers.append(reader)
         for value in record.results:
             place = _place(value.view)
             if value.view is None or place is None:
@@ -191,8 +191,8 @@ def use_at(alive: Iterable[Resident], size: int) -> Use:
 class Timeline:
     """Number of bytes of one memory in use over time."""
 
-    def __init__(self, found: Iterable[Resident]) -> None:
-        self.residents = list(found)
+    def __init__(self, residents: Iterable[Resident]) -> None:
+        self.residents = list(residents)
         changes: dict[int, int] = {}
         for resident in self.residents:
             changes[resident.born] = changes.get(resident.born, 0) + resident.size

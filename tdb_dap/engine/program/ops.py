@@ -91,9 +91,9 @@ class Ops(Sequence[Op]):
         for record in source.records:
             if record.ordinals:
                 by_line.setdefault((record.line, record.opcode), []).append(record)
-        found = [Op(source, commands, line, opcode, tuple(records)) for (line, opcode), records in by_line.items()]
+        ops = [Op(source, commands, line, opcode, tuple(records)) for (line, opcode), records in by_line.items()]
         self._source = source
-        self._ops = sorted(found, key=lambda op: op.first)
+        self._ops = sorted(ops, key=lambda op: op.first)
 
     def __len__(self) -> int:
         return len(self._ops)

@@ -244,8 +244,8 @@ class Program(ABC):
 
 def collected_rows(program: Program) -> AccessRows | None:
     """The ``access_rows`` of a program where they were asked for before: of a long program they take a while."""
-    found: AccessRows | None = program.__dict__.get("access_rows")
-    return found
+    rows: AccessRows | None = program.__dict__.get("access_rows")
+    return rows
 
 
 def program_html(program: Program) -> str:

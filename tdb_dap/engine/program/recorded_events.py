@@ -220,14 +220,14 @@ class _Reader:
             handler = by_number.get(kind)
             if handler is not None:
                 handler(index, flags, core, start, size)
-        found = self._found
-        if not found.launches:
-            found.launches.append(RecordedLaunch(None, 0))
-        found.launches[0].start = 0
-        for launch, following in zip(found.launches, found.launches[1:], strict=False):
+        events = self._found
+        if not events.launches:
+            events.launches.append(RecordedLaunch(None, 0))
+        events.launches[0].start = 0
+        for launch, following in zip(events.launches, events.launches[1:], strict=False):
             launch.stop = following.start
-        found.launches[-1].stop = found.row_count
-        return found
+        events.launches[-1].stop = events.row_count
+        return events
 
     def _region(self, index: int) -> None:
         region = self._recording.parsed(index, Region.parse)
@@ -245,13 +245,13 @@ class _Reader:
         return self._offset_of(self._ddr_start + offset) if space is Space.GLOBAL else offset
 
     def _row(self, engine: int, core: int, descriptor: int) -> int:
-        found = self._found
+        events = self._found
         if core >= _MOST_CORES:
-            raise BadInput(f"{self._recording.path}: command {found.row_count} is of core {core}; no chip has so many")
-        found.engine.append(engine)
-        found.core.append(core)
-        found.descriptor.append(descriptor)
-        return found.row_count - 1
+            raise BadInput(f"{self._recording.path}: command {events.row_count} is of core {core}; no chip has so many")
+        events.engine.append(engine)
+        events.core.append(core)
+        events.descriptor.append(descriptor)
+        return events.row_count - 1
 
     def _command(self, index: int, flags: int, core: int, start: int, size: int) -> None:
         self._flush(index, self._changed_before.get(self._command_count, ()))

@@ -237,14 +237,14 @@ class RecordedProgram(Program):
             for tensor in (*launch.info.inputs, *launch.info.outputs)
             if tensor.size
         ]
-        found = list(merged_extents([*self.events.extents, *tensors], Space.GLOBAL, GRAIN))
-        size = sum(stop - start for start, stop in found)
+        extents = list(merged_extents([*self.events.extents, *tensors], Space.GLOBAL, GRAIN))
+        size = sum(stop - start for start, stop in extents)
         if size > limits.DEVICE_MEMORY:
             raise BadInput(
                 f"{self.recording.path}: its commands use {size:,} bytes of DDR, more than the limit of "
                 f"{limits.readable(limits.DEVICE_MEMORY)}; is the file damaged?"
             )
-        return found
+        return extents
 
     def ddr_regions(self, to_write: bool = False) -> list[Region]:
         regions = [

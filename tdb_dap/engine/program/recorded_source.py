@@ -73,10 +73,10 @@ class Part:
 
 def parts_of(events: RecordedEvents, models: RecordedModels, source: RecordedSource) -> list[Part]:
     """The launches cut where dynamic subnets begin and end."""
-    found: list[Part] = []
+    parts: list[Part] = []
     for index, launch in enumerate(events.launches):
         pieces = list(_pieces(index, launch, events.queued))
-        found += pieces
+        parts += pieces
         if launch.info is None or (stage := models.stage_of(launch.info)) is None:
             continue
         model = models.model_of(launch.info)
@@ -86,17 +86,17 @@ def parts_of(events: RecordedEvents, models: RecordedModels, source: RecordedSou
             piece.function = f"{source.prefix_of(model, piece.net)}subfunc_{number}"
             piece.arguments = _arguments(launch.info, stage, number)
             piece.lengths = _lengths(stage, number)
-    return found
+    return parts
 
 
 def _lengths(stage: Stage, number: int) -> dict[tuple[int, str], int]:
     """Core and engine -> commands of a subnet in the bmodel."""
     subnet = next((subnet for subnet in stage.subnets if subnet.id == number), None)
-    found: dict[tuple[int, str], int] = {}
+    lengths: dict[tuple[int, str], int] = {}
     for core, groups in enumerate(subnet.groups if subnet is not None else ()):
-        found[core, "tiu"] = sum(group.tiu_count for group in groups)
-        found[core, "dma"] = sum(group.dma_count for group in groups)
-    return found
+        lengths[core, "tiu"] = sum(group.tiu_count for group in groups)
+        lengths[core, "dma"] = sum(group.dma_count for group in groups)
+    return lengths
 
 
 def _path(
@@ -250,12 +250,12 @@ class RecordedSource:
             if self.mlir.function_named(part.function) is None:
                 continue
             own = [commands[ordinal] for ordinal in range(part.start, part.stop)]
-            found = self._dynamic(part, own) if part.is_dynamic else self._static(part, own)
-            ordinals = [instance for _, instance in found]
-            records = [record for record, _ in found]
+            source_map = self._dynamic(part, own) if part.is_dynamic else self._static(part, own)
+            ordinals = [instance for _, instance in source_map]
+            records = [record for record, _ in source_map]
             key = (part.model.number, part.net) if part.model is not None else (0, "")
             regions = _regions(self.mlir, part.function, self._first_lines.get(key, 0))
-            part.relocations = _relocations(found, own, geometry, regions, part)
+            part.relocations = _relocations(source_map, own, geometry, regions, part)
             for index, instance in enumerate(ordinals, len(raw)):
                 owners[instance] = index
             raw += [relocated(record, number, part.relocations) for record in records]
@@ -280,7 +280,7 @@ class RecordedSource:
             # The runtime copies inputs to where the subnet expects them, with commands of its own.
             while len(stream) > part.lengths.get(key, len(stream)) and by_ordinal[stream[0]].name == _COPY:
                 del stream[0]
-        found: list[tuple[LocationRecord, list[int]]] = []
+        mapped: list[tuple[LocationRecord, list[int]]] = []
         for record in self._records_of(part):
             ordinals: list[int] = []
             for engine, first, last in zip(("tiu", "dma"), record.before, record.after, strict=True):
@@ -288,8 +288,8 @@ class RecordedSource:
                 if not 0 <= first <= last <= len(stream):
                     return []
                 ordinals += stream[first:last]
-            found.append((record, sorted(ordinals)))
-        return found
+            mapped.append((record, sorted(ordinals)))
+        return mapped
 
     def _records_of(self, part: Part) -> list[LocationRecord]:
         """The compiler's records of the subnet of a part, with the lines of the one text."""
@@ -316,7 +316,7 @@ def _module(model: RecordedModel, number: int) -> str:
 
 
 def _relocations(
-    found: Sequence[tuple[LocationRecord, Sequence[int]]],
+    mapped: Sequence[tuple[LocationRecord, Sequence[int]]],
     commands: Sequence[Command],
     geometry: Geometry,
     regions: Sequence[tuple[int, int]],
@@ -335,7 +335,7 @@ def _relocations(
             {entry["address"] for entry in record.list_of(key) if entry},
             _touched(ordinals, by_ordinal, is_write, geometry),
         )
-        for record, ordinals in found[:_MOST_COUNTED]
+        for record, ordinals in mapped[:_MOST_COUNTED]
         for is_write, key in ((False, "operands"), (True, "results"))
     ]
     everywhere = {address for _, touched in looked for address in touched}
@@ -349,7 +349,7 @@ def _relocations(
     ]
     explained = {move.start + move.offset for move in found_moves}
     placed = {move.start for move in found_moves}
-    opaque = _opaque(found, by_ordinal) if part.is_dynamic else frozenset[str]()
+    opaque = _opaque(mapped, by_ordinal) if part.is_dynamic else frozenset[str]()
     given = [
         Relocation(old, old + 1, next(told for told in (new, base + new) if _is_ddr(told, geometry)) - old, name)
         for (old, name), new in part.borders.items()
@@ -374,11 +374,13 @@ def _is_ddr(address: int, geometry: Geometry) -> bool:
     return geometry.locate(address)[0] is Space.GLOBAL
 
 
-def _opaque(found: Sequence[tuple[LocationRecord, Sequence[int]]], by_ordinal: Mapping[int, Command]) -> frozenset[str]:
+def _opaque(
+    mapped: Sequence[tuple[LocationRecord, Sequence[int]]], by_ordinal: Mapping[int, Command]
+) -> frozenset[str]:
     """Names of operands of ops some of whose commands are not decoded: what those read is not seen."""
     return frozenset(
         entry["name"]
-        for record, ordinals in found
+        for record, ordinals in mapped
         if any(not by_ordinal[ordinal].has_descriptor for ordinal in ordinals)
         for entry in record.list_of("operands")
         if entry
@@ -422,9 +424,9 @@ def _regions(mlir: MlirFile, function: str, first: int) -> list[tuple[int, int]]
     ``first``: lines before those of its own file.
     """
     at = mlir.function_named(function)
-    found: dict[str, int] = {}
+    regions: dict[str, int] = {}
     for line in mlir.lines[first : at.line if at is not None else first]:
         if line.lstrip().startswith("module"):
-            found.update({name: int(number) for name, number in _PLACES.findall(line)})
-    pairs = ((found.get(f"{name}_addr"), found.get(f"{name}_size", 0)) for name in ("coeff", "neuron", "io"))
+            regions.update({name: int(number) for name, number in _PLACES.findall(line)})
+    pairs = ((regions.get(f"{name}_addr"), regions.get(f"{name}_size", 0)) for name in ("coeff", "neuron", "io"))
     return [(start, start + size) for start, size in pairs if start is not None and size]

@@ -125,8 +125,8 @@ class Birth(Observer):
 
     def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
         memory, known = inspector.memory, self._known(inspector, command)
-        if self._special is NAN and (found := self._weights.taken(inspector, command, known)):
-            return found
+        if self._special is NAN and (finding := self._weights.taken(inspector, command, known)):
+            return finding
         for view in _floats(command, reads=False) if known is None else known.results(command.ordinal):
             if self._has(memory, view):
                 break
@@ -240,14 +240,14 @@ class _Weights:
         mlir = program.source.mlir
         names = {n for op in (mlir.ops.values() if mlir else ()) if op.name == "top.Weight" for n in op.locations}
         names -= _merged(mlir) if mlir is not None else set()
-        found: dict[int, tuple[str, View]] = {}
+        operands: dict[int, tuple[str, View]] = {}
         for record in program.source.records if names else ():
             for value in record.operands:
                 view = value.view
                 if view is not None and value.name in names and view.space is Space.GLOBAL and view.dtype.is_float:
-                    found.setdefault(view.address, (value.name, view))
-        starts = sorted(found)
-        self._views = [found[start] for start in starts]
+                    operands.setdefault(view.address, (value.name, view))
+        starts = sorted(operands)
+        self._views = [operands[start] for start in starts]
         return starts
 
     def _count(self, memory: Memory, index: int) -> int:

@@ -88,12 +88,12 @@ def _is_state(rows: AccessRows, record: OpRecord, ordinal: int, is_read_later: C
 
 def _tensors(rows: AccessRows, ordinal: int, is_write: bool) -> set[frozenset[Rectangle]]:
     """The rectangles of each tensor that a command writes, or reads."""
-    found: dict[int, set[Rectangle]] = {}
+    by_ordinal: dict[int, set[Rectangle]] = {}
     columns = (rows.space, rows.start, rows.stop, rows.lane, rows.lane_stop)
     for row in rows.of_command(ordinal):
         if rows.is_write[row] == is_write:
-            found.setdefault(int(rows.view[row]), set()).add(tuple(int(column[row]) for column in columns))
-    return {frozenset(rectangles) for rectangles in found.values()}
+            by_ordinal.setdefault(int(rows.view[row]), set()).add(tuple(int(column[row]) for column in columns))
+    return {frozenset(rectangles) for rectangles in by_ordinal.values()}
 
 
 def _has_no_part(program: Program, record: OpRecord) -> bool:

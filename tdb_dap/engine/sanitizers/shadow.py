@@ -113,15 +113,15 @@ class Shadow:
         """Whether all is defined in what encloses an access: then it has no marks. If not, it need not have any."""
         if place in self._clear:
             return True
-        if found := self._has_no_marks(place):
+        if unmarked := self._has_no_marks(place):
             self._clear.add(place)
-        return found
+        return unmarked
 
     def _has_no_marks(self, place: Place) -> bool:
         code, core, start, stop, lane, lane_stop = place
         if code == LOCAL:
-            found = self.memory.local(core)[lane:lane_stop, start:stop]
-            return found.shape == (lane_stop - lane, stop - start) and not found.max(initial=0)
+            marks = self.memory.local(core)[lane:lane_stop, start:stop]
+            return marks.shape == (lane_stop - lane, stop - start) and not marks.max(initial=0)
         space = SPACES[code]
         if self._is_constant_place(space, start):
             return True
@@ -247,5 +247,5 @@ class Defined:
         part = slice(begin, max((mine.stop for mine in each if mine), default=begin))
         columns = (rows.space, rows.core, rows.start, rows.stop, rows.lane, rows.lane_stop)
         places = zip(*[column[part].tolist() for column in columns], strict=True)
-        found = list(zip(rows.is_write[part].tolist(), places, rows.view[part].tolist(), strict=True))
-        return [found[mine.start - begin : mine.stop - begin] if mine else [] for mine in each]
+        accesses = list(zip(rows.is_write[part].tolist(), places, rows.view[part].tolist(), strict=True))
+        return [accesses[mine.start - begin : mine.stop - begin] if mine else [] for mine in each]

@@ -39,12 +39,12 @@ class TaintSources:
 
     def of(self, command: Command, marks: Mapping[View, Array], roles: Mapping[View, str]) -> int:
         """The mark of what a command computes from marked operands: their oldest origin, or a new one."""
-        found = {mark for words in marks.values() for mark in _marks_in(words)}
-        old = [mark for mark in found if mark <= MANY]
+        numbers = {mark for words in marks.values() for mark in _marks_in(words)}
+        old = [mark for mark in numbers if mark <= MANY]
         if old:
             return min(old)
         view, words = next(iter(marks.items()))
-        why = "that are left over from an op that is over" if LEFT_OVER in found else "that nobody has written"
+        why = "that are left over from an op that is over" if LEFT_OVER in numbers else "that nobody has written"
         text = f"{title_of(command)} takes {byte_count(words)} from {view.name} {why} as {roles[view]}"
         origin = TaintSource(command.ordinal, text)
         if origin not in self._known:
@@ -78,8 +78,8 @@ def byte_count(words: Array) -> str:
 
 
 def _marks_in(words: Array) -> list[int]:
-    found = np.flatnonzero(np.bincount(_bytes(words), minlength=256)).tolist()
-    return [mark for mark in found if mark]
+    numbers = np.flatnonzero(np.bincount(_bytes(words), minlength=256)).tolist()
+    return [mark for mark in numbers if mark]
 
 
 def _bytes(words: Array) -> Array:

@@ -256,8 +256,8 @@ class Uninitialized(Observer):
             if any(value.view is None for value in record.results):
                 return True
             views = [value.view for value in record.results if value.view is not None]
-            found = [shadow.marks(view) for view in views if view.space is Space.GLOBAL]
-            return any(words is not None and self._origins.holds(words, mark) for words in found)
+            stored = [shadow.marks(view) for view in views if view.space is Space.GLOBAL]
+            return any(words is not None and self._origins.holds(words, mark) for words in stored)
         return True
 
     def _outputs(self, inspector: Inspector, command: Command) -> Finding | None:
@@ -282,7 +282,7 @@ def _marked_operands(description: Description, shadow: Shadow) -> tuple[dict[Vie
     marks: dict[View, Array] = {}
     roles: dict[View, str] = {}
     for operand in description.reads:
-        if isinstance(operand, View) and operand not in marks and (found := shadow.marks(operand)) is not None:
-            marks[operand] = found
+        if isinstance(operand, View) and operand not in marks and (operand_marks := shadow.marks(operand)) is not None:
+            marks[operand] = operand_marks
             roles[operand] = names.get(id(operand), "its old value")
     return marks, roles

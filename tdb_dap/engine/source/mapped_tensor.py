@@ -103,14 +103,14 @@ class MappedTensor:
         view = self.view
         if view is None or view.strides is None or len(by) != len(view.shape):
             return self
-        found = copy(self)
-        found.__dict__.pop("view", None)
-        found.address += view.dtype.itemsize * sum(a * b for a, b in zip(by, view.strides, strict=True))
+        result = copy(self)
+        result.__dict__.pop("view", None)
+        result.address += view.dtype.itemsize * sum(a * b for a, b in zip(by, view.strides, strict=True))
         whole = by if len(by) != 4 or len(self.slices or ()) != 5 else (*by[:2], 0, *by[2:])
         if self.slices is not None and len(whole) == len(self.slices):
             moved = (f"{part.start + a}:{part.stop + a}" for part, a in zip(self.slices, whole, strict=True))
-            found.slice_text = f"[{', '.join(moved)}]"
-        return found
+            result.slice_text = f"[{', '.join(moved)}]"
+        return result
 
     @cached_property
     def element_type(self) -> ElementType | None:
@@ -139,8 +139,8 @@ class MappedTensor:
     @property
     def slices(self) -> tuple[slice, ...] | None:
         """The part of the whole tensor that this value is; None for all of it."""
-        found = [slice(int(a), int(b)) for a, b in _SLICE.findall(self.slice_text)]
-        return tuple(found) or None
+        slices = [slice(int(a), int(b)) for a, b in _SLICE.findall(self.slice_text)]
+        return tuple(slices) or None
 
     @property
     def whole_shape(self) -> tuple[int, ...]:

@@ -345,9 +345,9 @@ def encoded(numbers: Array, target: DType) -> Array:
     words = np.asarray(numbers, np.float32)
     if target.name not in ("f16", "bf16") or not kernel.is_active() or words.ndim > AXES:
         return target.encode(numbers)
-    found = _conversion(Stored(words.view(np.uint32), F32), FLOATS, target, Conversion.FLOATS_TO_FLOATS)
-    assert found is not None
-    return found
+    bits = _conversion(Stored(words.view(np.uint32), F32), FLOATS, target, Conversion.FLOATS_TO_FLOATS)
+    assert bits is not None
+    return bits
 
 
 _UNSIGNED = {1: Format.UI8, 2: Format.UI16, 4: Format.UI32}
@@ -362,8 +362,8 @@ def looked_up(rows: Array, index: Array, fill: int | None) -> Array | None:
         return None
     words, chosen = np.ascontiguousarray(rows)[None, :, None], np.ascontiguousarray(index)[:, :, None]
     numbers = Stored(words, F32), Stored(chosen, F32)
-    found: Array | None = _look_up(*numbers, fill, chosen.shape).computed()
-    return None if found is None else found.reshape(index.shape)
+    looked: Array | None = _look_up(*numbers, fill, chosen.shape).computed()
+    return None if looked is None else looked.reshape(index.shape)
 
 
 def _look_up(table: Stored, index: Stored, fill: int | None, shape: tuple[int, ...]) -> Elements:

@@ -133,10 +133,10 @@ class Chip:
 
     def message(self, kind: int, descriptor: bytes, engines: int = 2) -> Message | None:
         f = self.fields_of(kind, descriptor, 0, {})
-        found = message_of(f)
-        if found is None:
+        message = message_of(f)
+        if message is None:
             return None
-        number, count = found
+        number, count = message
         # An engine that moves nothing is counted as well; its sends are left out.
         return Message(f.sub in (3, 8), number, count * min(engines, self.message_engines) // self.message_engines)
 
@@ -176,10 +176,10 @@ class Chip:
 
     def shared_form(self, kind: int) -> Instruction:
         """The instruction with its fields under the names that all chips share."""
-        found = self._shared_forms.get(kind)
-        if found is None:
-            found = self._shared_forms[kind] = self._instruction(kind).renamed(shared_name)
-        return found
+        form = self._shared_forms.get(kind)
+        if form is None:
+            form = self._shared_forms[kind] = self._instruction(kind).renamed(shared_name)
+        return form
 
     def named_fields(self, kind: int) -> list[tuple[str, str, int]]:
         """Name in the table, shared name and width in bits of the fields of a form."""
@@ -267,12 +267,12 @@ class Chip:
         return MetForms(self.geometry)
 
     def _encoding(self, kind: int) -> Encoding:
-        found = self._encodings.get(kind)
-        if found is None:
+        encoding = self._encodings.get(kind)
+        if encoding is None:
             names = {shared: own for own, shared, _ in self.named_fields(kind)}
             ids = frozenset({*self.id_fields, *self.dependency_fields})
-            found = self._encodings[kind] = Encoding(self._instruction(kind), names, ids)
-        return found
+            encoding = self._encodings[kind] = Encoding(self._instruction(kind), names, ids)
+        return encoding
 
     @cached_property
     def _plans(self) -> Plans | None:

@@ -37,9 +37,9 @@ class MetForms:
         geometry = self._geometry
         for shape, known in self._shapes.get(kind, ()):
             places = [spot.located(word, geometry) for spot in shape.spots]
-            found = known.get((word & shape.mask, core, *[lane_of(place, geometry) for place in places]))
-            if found is not None:
-                form, numbers = found
+            observed = known.get((word & shape.mask, core, *[lane_of(place, geometry) for place in places]))
+            if observed is not None:
+                form, numbers = observed
                 return form, [places[number][1] for number in numbers]
         return None
 
@@ -56,7 +56,7 @@ class MetForms:
             return
         self._failures[kind] = -_HOPELESS
         shapes = self._shapes.setdefault(kind, [])
-        known = next((found for own, found in shapes if own == shape), None)
+        known = next((forms for own, forms in shapes if own == shape), None)
         if known is None:
             known = {}
             shapes.append((shape, known))

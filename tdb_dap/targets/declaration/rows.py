@@ -104,8 +104,8 @@ class Row:
 
     def _raw(self, f: Fields) -> int:
         address = self._address(f)
-        found: int = getattr(f, address) if isinstance(address, str) else address
-        return found
+        number: int = getattr(f, address) if isinstance(address, str) else address
+        return number
 
     def _place(self, f: Fields) -> tuple[Space, int]:
         if self.side:

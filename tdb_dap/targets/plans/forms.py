@@ -213,7 +213,7 @@ def _origin(place: Located, geometry: Geometry) -> Located:
 
 def _bound_again(rows: Mapping[str, Row], bound: Mapping[str, Operand], fields: PlacelessFields) -> dict[str, Operand]:
     """The operands of ``bound`` from fields without addresses; Unplanned where they are others."""
-    found: dict[str, Operand] = {}
+    operands: dict[str, Operand] = {}
     for role, row in rows.items():
         before = bound.get(role)
         place = _origin((before.space, before.address), fields.geometry) if isinstance(before, View) else None
@@ -224,8 +224,8 @@ def _bound_again(rows: Mapping[str, Row], bound: Mapping[str, Operand], fields: 
             continue
         if not _is_like(now, before):
             raise Unplanned(f"{role} depends on an address")
-        found[role] = now
-    return found
+        operands[role] = now
+    return operands
 
 
 def _is_like(now: Operand, before: Operand) -> bool:

@@ -204,10 +204,10 @@ def _part(tensor: Tensor, index: Index, result: tuple[int, ...]) -> Array:
     """The part of a tensor that belongs to one of a result of this shape."""
     shape = tensor.view.shape
     if tensor.whole is None:
-        own, found = next(part for part in tensor.pieces if _cut(part[0], shape, result) == index)
-        if found.shape != tuple(part.stop - part.start for part in own):
+        own, piece = next(part for part in tensor.pieces if _cut(part[0], shape, result) == index)
+        if piece.shape != tuple(part.stop - part.start for part in own):
             raise Unplanned("a layout of more axes")
-        return found
+        return piece
     if len(shape) != len(index):
         raise Unplanned("operands of other axes than the result")
     chosen = [slice(None)] * len(shape)
@@ -269,10 +269,10 @@ def _shaped(numbers: Array, shape: tuple[int, ...]) -> Array:
     """The same numbers, where they are, in another shape."""
     if numbers.shape == shape:
         return numbers
-    found = numbers.reshape(shape)
-    if not _is_part(found, numbers):
+    shaped = numbers.reshape(shape)
+    if not _is_part(shaped, numbers):
         raise Unplanned("a shape in which the words do not lie in equal steps")
-    return found
+    return shaped
 
 
 def _squeezed(source: Array, to: Array) -> tuple[Array, Array]:

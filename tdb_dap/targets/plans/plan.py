@@ -209,13 +209,13 @@ class Plans:
             size = self._size_of(kind)
             raw = np.zeros((rows.size, size + 8), np.uint8)
             raw[:, :size] = commands.payload[offsets[rows][:, None] + np.arange(size)]
-            found: list[tuple[Numbered, list[bytes], list[Places]]] = []
+            resolved: list[tuple[Numbered, list[bytes], list[Places]]] = []
             for numbered in shapes:
                 if len(numbered.shape.spots) <= MOST_SPOTS:
                     places = [places_of(raw, spot, self._geometry) for spot in numbered.shape.spots]
-                    found.append((numbered, keys_of(raw, numbered.shape, places, self._geometry), places))
-            chosen = _chosen(known, [(numbered, keys) for numbered, keys, _ in found])
-            for which, (_, _, places) in enumerate(found):
+                    resolved.append((numbered, keys_of(raw, numbered.shape, places, self._geometry), places))
+            chosen = _chosen(known, [(numbered, keys) for numbered, keys, _ in resolved])
+            for which, (_, _, places) in enumerate(resolved):
                 own = np.flatnonzero(chosen[:, 0] == which)
                 numbers[rows[own]] = chosen[own, 1]
                 for spot, (space, offset) in enumerate(places):
@@ -249,7 +249,7 @@ class Plans:
         if len(known.forms) > _MOST:
             self._known = _Known()
             return
-        numbers = next((found for own, found in shapes if own == shape), None)
+        numbers = next((forms for own, forms in shapes if own == shape), None)
         if numbers is None:
             numbers = {}
             shapes.append(Numbered(shape, numbers))
@@ -275,7 +275,7 @@ def _chosen(known: _Known, shapes: list[tuple[Numbered, list[bytes]]]) -> NDArra
 
     A form that nobody has met yet gets a number of the first shape: if that is not its own, it is executed by itself.
     """
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     common = next((which for which, (numbered, _) in enumerate(shapes) if numbered.shape.spots), -1)
     for keys in zip(*[keys for _, keys in shapes], strict=True):
         for which, key in enumerate(keys):
@@ -289,8 +289,8 @@ def _chosen(known: _Known, shapes: list[tuple[Numbered, list[bytes]]]) -> NDArra
                 number = numbers.get(keys[common], UNKNOWN)
                 if number == UNKNOWN and len(known.forms) < _MOST:
                     number = known.add(numbers, keys[common])
-        found.append((which, number))
-    return np.array(found, np.int32).reshape(-1, 2)
+        pairs.append((which, number))
+    return np.array(pairs, np.int32).reshape(-1, 2)
 
 
 def _is_in_force(made: Made) -> bool:

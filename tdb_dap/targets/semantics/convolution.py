@@ -226,8 +226,8 @@ def _products_by_blocks(weight: Array, image: Array, f: Fields) -> Array:
     for first in range(0, height, step):
         between_parts()
         part = met[..., first : first + step, :].transpose(1, 2, 3, 0, 4, 5)
-        found = exact_product(flat, part.reshape(flat.shape[1], -1))
-        total[:, :, first : first + step] = found.reshape(-1, n, part.shape[4], width)
+        product = exact_product(flat, part.reshape(flat.shape[1], -1))
+        total[:, :, first : first + step] = product.reshape(-1, n, part.shape[4], width)
     return total.reshape(weight.shape[0], -1)
 
 

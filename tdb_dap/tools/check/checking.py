@@ -198,7 +198,7 @@ class _Check:
             profiled=profiled(program)[1] if options.profile else None,
             weights=compared_weights(program),
         )
-        return CheckResult(report, self._findings(report, baseline), walked.found, baseline)
+        return CheckResult(report, self._findings(report, baseline), walked.results, baseline)
 
     def _explained(self, walked: Walked) -> list[Row]:
         """The rows without differences that no op makes, and with what is to blame for the others."""
@@ -240,7 +240,7 @@ class _Check:
             kept = replace(self._job, keep="all", pictures=False)
             again = self._walk(kept, "cascade", Worker(kept, "cascade"), Alone())
             outputs = [tensor.name for tensor in program.outputs]
-            return without_accumulated(rows, again.found, model.context, inputs, references[0], outputs)
+            return without_accumulated(rows, again.results, model.context, inputs, references[0], outputs)
         except BadInput:
             return rows
 
@@ -252,7 +252,7 @@ class _Check:
             return rows
         try:
             words = load_inputs(data, program.inputs)
-            return with_shadows(rows, walked.found, model.context, numbers(words, program.inputs))
+            return with_shadows(rows, walked.results, model.context, numbers(words, program.inputs))
         except BadInput:
             return rows
 

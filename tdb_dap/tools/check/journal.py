@@ -61,19 +61,19 @@ class Journal:
 
     def known(self) -> dict[Stretch, Walked]:
         """Results of the stretches that are done."""
-        found: dict[Stretch, Walked] = {}
+        walked: dict[Stretch, Walked] = {}
         for file in self._directory.glob("*-*.npz"):
             try:
                 start, stop = map(int, file.stem.split("-"))
-                found[start, stop] = _loaded(read_npz(file))
+                walked[start, stop] = _loaded(read_npz(file))
             except (KeyError, ValueError, ValidationError):
                 raise BadInput(f"{file}: is damaged; remove it, and its part is checked again") from None
-        return found
+        return walked
 
-    def add(self, stretch: Stretch, found: Walked) -> None:
+    def add(self, stretch: Stretch, walked: Walked) -> None:
         """A stretch is done; one that stopped early is not kept."""
-        if not found.stopped:
-            self._write(f"{stretch[0]}-{stretch[1]}.npz", _saved(found))
+        if not walked.stopped:
+            self._write(f"{stretch[0]}-{stretch[1]}.npz", _saved(walked))
 
     def copy_memories(self, debugger: Debugger) -> None:
         """Keep the memories as they are now, if that has not been done lately."""
@@ -127,9 +127,9 @@ def _stamp(path: Path) -> list[int]:
         raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _saved(found: Walked) -> dict[str, Array]:
-    arrays: dict[str, Array] = {"rows": np.frombuffer(_ROWS.dump_json(found.rows), np.uint8)}
-    for index, looked in enumerate(found.found):
+def _saved(walked: Walked) -> dict[str, Array]:
+    arrays: dict[str, Array] = {"rows": np.frombuffer(_ROWS.dump_json(walked.rows), np.uint8)}
+    for index, looked in enumerate(walked.results):
         if looked.actual is not None and looked.expected is not None:
             arrays[f"{index}.actual"], arrays[f"{index}.expected"] = looked.actual, looked.expected
     return arrays

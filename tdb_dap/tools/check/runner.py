@@ -47,20 +47,20 @@ def walk(
     done = journal.known() if journal else {}
     if journal and mode == "cascade":
         reached = journal.restore_memories(worker.debugger)
-        done = {stretch: found for stretch, found in done.items() if stretch[1] <= reached}
+        done = {stretch: walked for stretch, walked in done.items() if stretch[1] <= reached}
         todo = [stretch for stretch in todo if stretch[0] >= reached]
-    found: dict[Stretch, Walked] = dict(done)
+    walked: dict[Stretch, Walked] = dict(done)
     before = sum(stop - start for start, stop in done)
     left = [stretch for stretch in todo if stretch not in done]
     for stretch, part in team.run(left, worker, lambda count: progress(before + count)):
-        found[stretch] = part
+        walked[stretch] = part
         if journal:
             journal.add(stretch, part)
             if mode == "cascade":
                 journal.copy_memories(worker.debugger)
         if part.stopped and mode == "cascade":
             break
-    return merged(found[stretch] for stretch in sorted(found))
+    return merged(walked[stretch] for stretch in sorted(walked))
 
 
 def compared_so_far(debugger: Debugger) -> list[Row]:

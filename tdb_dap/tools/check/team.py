@@ -131,12 +131,12 @@ class Dask:
         for future in self._distributed.as_completed(futures):
             stretch = futures[future]
             try:
-                found = future.result()
+                walked = future.result()
             except TdbError as error:
                 raise TdbError(f"on a worker of the cluster: {error}") from None
             done += stretch[1] - stretch[0]
             progress(done)
-            yield stretch, found
+            yield stretch, walked
 
     def close(self) -> None:
         self._client.close()

@@ -97,8 +97,8 @@ class Worker:
             raise
         for observer in (*self.companions, walk):
             debugger.observers.remove(observer)
-        found = tuple(looked for looked in self._judging.results() if looked is not None)
-        return Walked(found, ended.text if ended.finding is not None else "")
+        results = tuple(looked for looked in self._judging.results() if looked is not None)
+        return Walked(results, ended.text if ended.finding is not None else "")
 
     def close(self) -> None:
         """End what runs elsewhere."""

@@ -56,8 +56,8 @@ def clients(patience: float = PATIENCE) -> Iterator[Check]:
     """A check per editor that is on the PATH, all asked at the same time; without one, one check says so."""
     present = [(editor, path) for editor in EDITORS if (path := _where(editor.program)) is not None]
     with ThreadPoolExecutor(len(EDITORS)) as asking:
-        found = list(asking.map(lambda entry: _look(entry[0], entry[1], patience), present))
-    yield from found or [Check("clients", "ok", "none found on the PATH; `tdb-dap debug` needs none")]
+        results = list(asking.map(lambda entry: _look(entry[0], entry[1], patience), present))
+    yield from results or [Check("clients", "ok", "none found on the PATH; `tdb-dap debug` needs none")]
 
 
 def _where(program: str) -> str | None:
@@ -67,8 +67,8 @@ def _where(program: str) -> str | None:
     except FileNotFoundError:  # it has been removed
         here = ""
     folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
-    found = shutil.which(program, path=os.pathsep.join(folders))
-    return found if found is not None and os.path.dirname(found) != here else None
+    path = shutil.which(program, path=os.pathsep.join(folders))
+    return path if path is not None and os.path.dirname(path) != here else None
 
 
 def _look(editor: Editor, path: str, patience: float) -> Check:

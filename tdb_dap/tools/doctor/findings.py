@@ -74,10 +74,10 @@ def _account() -> tuple[str, str]:
     try:
         import pwd
 
-        found = pwd.getpwuid(os.getuid())
+        entry = pwd.getpwuid(os.getuid())
     except (ImportError, KeyError):
         return "", ""  # not on every system; not every number is an account
-    return found.pw_name, found.pw_dir
+    return entry.pw_name, entry.pw_dir
 
 
 def _users() -> set[str]:
@@ -87,9 +87,9 @@ def _users() -> set[str]:
 
 def _homes() -> list[str]:
     """Home directories, the longest first: of the environment, and of the account, which may be another (``sudo``)."""
-    found = {os.environ.get("HOME", ""), os.environ.get("USERPROFILE", ""), _account()[1]}
-    found |= {os.path.realpath(home) for home in found if home}
-    directories = {home.rstrip("/\\") for home in found if home}
+    homes = {os.environ.get("HOME", ""), os.environ.get("USERPROFILE", ""), _account()[1]}
+    homes |= {os.path.realpath(home) for home in homes if home}
+    directories = {home.rstrip("/\\") for home in homes if home}
     return sorted((home for home in directories if home and Path(home).parent != Path(home)), key=len, reverse=True)
 
 

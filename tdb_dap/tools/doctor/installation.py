@@ -55,9 +55,9 @@ class Installation:
     @cached_property
     def _distribution(self) -> metadata.Distribution | None:
         """The installed package, noted by an installer if possible: a clone may hold the notes of a build besides."""
-        found = list(metadata.distributions(name=NAME))
-        noted = [distribution for distribution in found if distribution.read_text(_ORIGIN)]
-        return next(iter(noted or found), None)
+        distributions = list(metadata.distributions(name=NAME))
+        noted = [distribution for distribution in distributions if distribution.read_text(_ORIGIN)]
+        return next(iter(noted or distributions), None)
 
     @cached_property
     def _origin(self) -> tuple[str, bool]:

@@ -172,8 +172,8 @@ class _Writer:
         yield from textwrap.wrap(visible(command.asm), _WIDTH, initial_indent="    # ", subsequent_indent="    #     ")
         if step.restored:
             sizes = Counter[str]()
-            for found in step.restored:
-                sizes[found.space.title] += len(found.data)
+            for content in step.restored:
+                sizes[content.space.title] += len(content.data)
             places = ", ".join(f"{size:,} bytes of {title}" for title, size in sizes.items())
             yield f'    chip.restore("{name}")  # {places}'
         roles: list[str] = []
@@ -251,7 +251,7 @@ def checks(steps: Sequence[Step], program: Program) -> dict[str, int]:
 
 def restored_arrays(steps: Sequence[Step], program: Program) -> dict[str, np.ndarray[Any, Any]]:
     """Arrays of memory.npz."""
-    found: dict[str, np.ndarray[Any, Any]] = {}
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
     for step in steps:
         grouped: dict[str, list[Any]] = {}
         name = step_id(step.command, program)
@@ -259,6 +259,6 @@ def restored_arrays(steps: Sequence[Step], program: Program) -> dict[str, np.nda
             for part in parts_then:
                 grouped.setdefault(data_key(moment, part.space, part.core), []).append(part)
         for key, parts in grouped.items():
-            found[f"{key}/runs"] = np.concatenate([part.runs for part in parts])
-            found[f"{key}/bytes"] = np.frombuffer(b"".join(part.data for part in parts), np.uint8)
-    return found
+            arrays[f"{key}/runs"] = np.concatenate([part.runs for part in parts])
+            arrays[f"{key}/bytes"] = np.frombuffer(b"".join(part.data for part in parts), np.uint8)
+    return arrays

@@ -175,8 +175,8 @@ class Findings:
 
     def forgiven(self, rule: str) -> Findings:
         """The same, where no finding of a rule fails a build."""
-        found = (replace(one, fails=False, level="warning") if one.rule == rule else one for one in self.findings)
-        return replace(self, findings=tuple(found))
+        findings = (replace(one, fails=False, level="warning") if one.rule == rule else one for one in self.findings)
+        return replace(self, findings=tuple(findings))
 
     @property
     def new(self) -> tuple[Finding, ...]:

@@ -40,14 +40,14 @@ class Files:
     """
 
     directory: Path
-    found: Mapping[str, Path]
+    paths: Mapping[str, Path]
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
     is_deployed: bool = False
     commands: Mapping[str, str] = field(default_factory=dict[str, str])
     is_alone: bool = False
 
     def get(self, key: str) -> Path | None:
-        return self.found.get(key)
+        return self.paths.get(key)
 
 
 def find(given: Path) -> Files:
@@ -115,8 +115,8 @@ def _by_content(path: Path) -> Files | None:
     return Files(context or path, {key: file.resolve() for key, file in paths.items()}, properties, is_deployed)
 
 
-def _text(found: Mapping[str, Path], key: str) -> Text | None:
-    return text_of(found[key]) if key in found else None
+def _text(paths: Mapping[str, Path], key: str) -> Text | None:
+    return text_of(paths[key]) if key in paths else None
 
 
 def _context_of(path: Path) -> tuple[Path | None, Path]:
@@ -163,16 +163,16 @@ def _alone(path: Path) -> Files:
     except BadInput:
         _notes_in(path)
         raise
-    found = {"bmodel": context.bmodel}
+    paths = {"bmodel": context.bmodel}
     if context.mlir is not None:
-        found["final_mlir"] = context.mlir
+        paths["final_mlir"] = context.mlir
     if context.reference is not None:
-        found["tpu_output"] = context.reference
+        paths["tpu_output"] = context.reference
     for key, names in _DATA.items():
         for name in names:
             if (context.directory / name).is_file():
-                found.setdefault(key, context.directory / name)
-    return Files(context.directory, found, is_deployed=True, is_alone=True)
+                paths.setdefault(key, context.directory / name)
+    return Files(context.directory, paths, is_deployed=True, is_alone=True)
 
 
 _MODELS = (".bmodel", ".bmodel.xz", ".cvimodel", ".mlir", NOTES)

@@ -44,15 +44,15 @@ def computed(path: Path, inputs: Mapping[str, Array]) -> dict[str, Array]:
 
 def numbers(words: Mapping[str, Array], tensors: Sequence[Tensor]) -> dict[str, Array]:
     """Numbers of a net's inputs from their stored words."""
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for tensor in tensors:
         if tensor.name not in words:
             continue
         stored = np.asarray(tensor.dtype.widen(words[tensor.name]), np.float64)
         if not tensor.dtype.is_float and tensor.dtype.itemsize == 1:
             stored = (stored - tensor.zero_point) / (tensor.scale or 1.0)
-        found[tensor.name] = stored
-    return found
+        arrays[tensor.name] = stored
+    return arrays
 
 
 def text_of(context: Path) -> Path:

@@ -38,12 +38,12 @@ def convolution(
 ) -> Array:
     """x [n, ic, spatial...] with weight [oc, ic / groups, kernel...], float64."""
     n, rank = x.shape[0], len(kernel)
-    found = patches(x, kernel, strides, dilations, pads, 0.0)
-    out = found.shape[2 : 2 + rank]
+    patch_columns = patches(x, kernel, strides, dilations, pads, 0.0)
+    out = patch_columns.shape[2 : 2 + rank]
     inner, outer = x.shape[1] // groups, weight.shape[0] // groups
     results = []
     for group in range(groups):
-        part = found[:, group * inner : (group + 1) * inner]
+        part = patch_columns[:, group * inner : (group + 1) * inner]
         columns = np.moveaxis(part, 1, 1 + rank).reshape(n * math.prod(out), -1)
         rows = weight[group * outer : (group + 1) * outer].reshape(outer, -1)
         results.append((columns @ rows.T).reshape(n, *out, outer))

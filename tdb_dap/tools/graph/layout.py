@@ -138,14 +138,14 @@ def _frames(nodes: Sequence[OpNode], at: Mapping[str, tuple[float, float]]) -> t
     rows: dict[float, list[tuple[float, str]]] = {}
     for id, (x, y) in at.items():
         rows.setdefault(y, []).append((x, id))
-    found = []
+    frames = []
     for (subnet, group), ids in sorted(members.items(), key=lambda item: item[0][1] is not None):
         ours = set(ids)
         padding = _PADDING if group is not None else 2 * _PADDING
         box = _around([at[id] for id in ids], padding)
         if all(id in ours for y, row in rows.items() for x, id in row if _overlaps(box, x, y)):
-            found.append(Frame(subnet if group is None else f"group, line {group}", group is not None, box))
-    return tuple(found)
+            frames.append(Frame(subnet if group is None else f"group, line {group}", group is not None, box))
+    return tuple(frames)
 
 
 def _around(middles: Sequence[tuple[float, float]], padding: float) -> Box:

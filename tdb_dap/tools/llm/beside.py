@@ -150,9 +150,9 @@ class Beside(Observer):
         for value in record.results:
             if self._open.last.get(value.name) != record.last:
                 continue
-            found = comparison.of(value.name)
-            if found is not None and found.is_wrong:
-                return self._finding(found, record)
+            compared = comparison.of(value.name)
+            if compared is not None and compared.is_wrong:
+                return self._finding(compared, record)
         return None
 
     def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
@@ -176,10 +176,10 @@ class Beside(Observer):
 
     # One launch
 
-    def _finding(self, found: Compared, record: OpRecord) -> Finding:
-        line = self._program.source.place_text(found.line)
-        text = f"{found.name} ({found.opcode} at {line}): {found.summary}"
-        return Finding(MISMATCH, f"{found.name} differs from the float model", text, record.last)
+    def _finding(self, compared: Compared, record: OpRecord) -> Finding:
+        line = self._program.source.place_text(compared.line)
+        text = f"{compared.name} ({compared.opcode} at {line}): {compared.summary}"
+        return Finding(MISMATCH, f"{compared.name} differs from the float model", text, record.last)
 
     def _begun(self, machine: Machine, place: Place) -> _Open | None:
         """A launch with its expected tensors; None where those before it were not seen."""
@@ -212,9 +212,9 @@ class Beside(Observer):
         model, launch, is_prefill = self._model, place.launch, place.number == 0
         before, count = place.first, place.count
         positions = np.arange(before, before + count)
-        found = self._read(machine, launch, 0)[: count * model.hidden].reshape(count, model.hidden)
+        rows = self._read(machine, launch, 0)[: count * model.hidden].reshape(count, model.hidden)
         given = [
-            *_same("input_states", states, found.reshape(-1)),
+            *_same("input_states", states, rows.reshape(-1)),
             *_same("position_ids", positions, self._read(machine, launch, 1)[:count]),
         ]
         history = _HISTORY[launch.net.rpartition("_")[0]]
@@ -233,22 +233,22 @@ class Beside(Observer):
 
     def _history(self, machine: Machine, launch: Launch, index: int, name: str, wanted: Array | None) -> list[str]:
         """Fault of a cache that a block is given, none if it is right."""
-        found = self._read(machine, launch, index)
+        history = self._read(machine, launch, index)
         positions = len(wanted) if wanted is not None else 0
-        held = found.size // self._model.line
+        held = history.size // self._model.line
         # A dynamic block attends to all that it is given, a static one to what its mask says.
         if launch.net.startswith("block_kv") and held != positions:
             return [f"{name} holds {held:,} positions instead of {positions:,}"]
-        return list(_same(name, wanted, found[: wanted.size])) if wanted is not None else []
+        return list(_same(name, wanted, history[: wanted.size])) if wanted is not None else []
 
-    def _mask(self, found: Array, before: int, count: int, is_prefill: bool) -> list[str]:
+    def _mask(self, mask: Array, before: int, count: int, is_prefill: bool) -> list[str]:
         """Fault of a mask, none if it is right: a position that is seen and should not be, or the other way round."""
         model = self._model
         if is_prefill:
-            seen = found.reshape(model.length, model.length)[:count] == 0
+            seen = mask.reshape(model.length, model.length)[:count] == 0
             wanted = np.tril(np.ones((model.length, model.length), bool))[:count]
         else:
-            seen = found.reshape(1, -1) == 0
+            seen = mask.reshape(1, -1) == 0
             wanted = np.zeros_like(seen)
             wanted[:, :before] = True
             wanted[:, -1] = True
@@ -275,16 +275,16 @@ class Beside(Observer):
 
     def _finish(self, machine: Machine, opened: _Open) -> None:
         launch, wanted = opened.place.launch, opened.wanted
-        found = list(opened.comparison.compared())
-        named = {one.name for one in found}
+        compared = list(opened.comparison.compared())
+        named = {one.name for one in compared}
         for tensor in self._program.made_by(launch):
             name, view = tensor.name, tensor.view
             expected = wanted.get(name, wanted.get(""))
             if expected is not None and name not in named and view.dtype.is_float:
                 actual = machine.read(view).reshape(-1)[: expected.size]
-                found.append(opened.comparison.output(name, actual, expected, launch.stop - 1))
+                compared.append(opened.comparison.output(name, actual, expected, launch.stop - 1))
                 named.add(name)
-        self.parts[launch.number] = Part(launch, opened.given, tuple(found))
+        self.parts[launch.number] = Part(launch, opened.given, tuple(compared))
         self._made[launch.number] = self._kept(machine, launch, opened)
 
     def _kept(self, machine: Machine, launch: Launch, opened: _Open) -> _Made:
@@ -312,15 +312,15 @@ class Beside(Observer):
         return self._program.borders_of(launch)[1][index].name
 
 
-def _same(name: str, wanted: Array, found: Array) -> tuple[str, ...]:
+def _same(name: str, wanted: Array, actual: Array) -> tuple[str, ...]:
     """Fault of numbers that are copied or counted, and so are exact; none if they are right."""
     wanted = np.asarray(wanted).reshape(-1)
-    different = np.flatnonzero(wanted != found)
+    different = np.flatnonzero(wanted != actual)
     if not different.size:
         return ()
     at = int(different[0])
     many = f", {different.size:,} of {wanted.size:,} differ" if wanted.size > 1 else ""
-    return (f"{name} is {found[at]:g} instead of {wanted[at]:g} at {at}{many}",)
+    return (f"{name} is {actual[at]:g} instead of {wanted[at]:g} at {at}{many}",)
 
 
 class _Ideal:

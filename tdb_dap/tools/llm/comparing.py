@@ -164,8 +164,8 @@ class Comparison:
 
     def compared(self) -> Iterator[Compared]:
         """The tensors in the order in which they were whole."""
-        found = [one for name in self._parts if (one := self.of(name)) is not None]
-        yield from sorted(found, key=lambda one: one.command)
+        results = [one for name in self._parts if (one := self.of(name)) is not None]
+        yield from sorted(results, key=lambda one: one.command)
 
     def output(self, name: str, actual: Array, wanted: Array, command: int) -> Compared:
         """An output of the net, which is compared whatever is known of its op."""

@@ -31,13 +31,13 @@ class Place:
 
 def passes(launches: Sequence[Launch]) -> list[list[Launch]]:
     """The launches of each token: up to the head that gives it."""
-    found: list[list[Launch]] = [[]]
+    groups: list[list[Launch]] = [[]]
     for launch, ahead in zip(launches, [*launches[1:], None], strict=True):
-        found[-1].append(launch)
+        groups[-1].append(launch)
         is_last = launch.net in HEADS and (ahead is None or ahead.net not in HEADS)
         if is_last and ahead is not None:
-            found.append([])
-    return [own for own in found if own and own[-1].net in HEADS]
+            groups.append([])
+    return [own for own in groups if own and own[-1].net in HEADS]
 
 
 def token_of(machine: Machine, program: Program, head: Launch) -> int:

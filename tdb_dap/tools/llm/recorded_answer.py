@@ -35,13 +35,13 @@ def record_answer(model: LanguageModel, schedule: Schedule, path: Path, given: P
         if context is not None
     }
     results = record_nets(bmodel, chip, job.nets, tuple(steps), b"".join(job.data), path, given, folders=folders)
-    found: list[bytes] = []
+    recordings: list[bytes] = []
     for step in steps:
         if isinstance(step, Launch):
             size = sum(border.size for border in job.nets[step.net].made)
-            found.append(results[:size])
+            recordings.append(results[:size])
             results = results[size:]
-    return found
+    return recordings
 
 
 class _Job:

@@ -83,16 +83,16 @@ def prompt_of(debugger: Debugger) -> list[int]:
     if not prefill or prefill[0].net != "embedding":
         raise BadInput("the run does not begin with the net embedding; give its prompt with --ids")
     parts = [index for index, launch in enumerate(prefill) if launch.net == "embedding"]
-    found: list[int] = []
+    ids: list[int] = []
     for index, after in zip(parts, [*parts[1:], None], strict=True):
         run_to(debugger, program.first_own(prefill[index]))
         numbers = debugger.machine.read(program.borders_of(prefill[index])[0][0].view).reshape(-1)
         rows = min([numbers.size, *(rows_of(program, launch) for launch in prefill[index + 1 : index + 2])])
         if after is None and rows == numbers.size:  # it may be padded
             rows = max([0, *np.flatnonzero(numbers).tolist()]) + 1
-        found += [int(number) for number in numbers[:rows]]
+        ids += [int(number) for number in numbers[:rows]]
     debugger.machine.travel(program.first_own(prefill[0]))
-    return found
+    return ids
 
 
 def run_to(debugger: Debugger, ordinal: int) -> None:

@@ -33,12 +33,12 @@ class _Tokenizer:
         self._made = made
 
     def ids(self, text: str) -> list[int]:
-        found: list[int] = self._made.encode(text).ids
-        return found
+        encoded: list[int] = self._made.encode(text).ids
+        return encoded
 
     def text(self, ids: Sequence[int]) -> str:
-        found: str = self._made.decode(list(ids), skip_special_tokens=False)
-        return found
+        decoded: str = self._made.decode(list(ids), skip_special_tokens=False)
+        return decoded
 
 
 def prompt_ids(prompt: str | Sequence[int], folder: Path, chat: bool = False) -> list[int]:
@@ -86,10 +86,12 @@ def _template(folder: Path) -> tuple[str, dict[str, str]]:
     for place in (folder, folder / "config"):
         path = place / "tokenizer_config.json"
         try:
-            found: Any = json.loads(read_file(path, limits.REPORT)) if path.is_file() else {}
-            words = {name: _word(found[name]) for name in ("bos_token", "eos_token") if found.get(name)}
+            configuration: Any = json.loads(read_file(path, limits.REPORT)) if path.is_file() else {}
+            words = {name: _word(configuration[name]) for name in ("bos_token", "eos_token") if configuration.get(name)}
             apart = place / "chat_template.jinja"
-            template = read_file(apart, limits.REPORT).decode() if apart.is_file() else found.get("chat_template")
+            template = (
+                read_file(apart, limits.REPORT).decode() if apart.is_file() else configuration.get("chat_template")
+            )
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             raise BadInput(f"{path}: cannot be used: {error}") from None
         if isinstance(template, str):

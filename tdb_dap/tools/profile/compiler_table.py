@@ -38,11 +38,11 @@ def compiler_cycles(program: Program) -> dict[Key, int]:
     except BadInput:
         return {}
     embedded = table.decode("utf-8", "replace").rstrip("\0")
-    found = dict(_entries(embedded, 0))
-    if found:
+    cycles = dict(_entries(embedded, 0))
+    if cycles:
         for core, text in _files(program.context.bmodel.parent, embedded):
-            found.update(_entries(text, core))
-    return found
+            cycles.update(_entries(text, core))
+    return cycles
 
 
 def _entries(text: str, core: int) -> Iterator[tuple[Key, int]]:

@@ -137,7 +137,7 @@ def _engines(
     program: CompiledProgram, subnet: int, info: SubnetInfo, run: SubnetRun, monitor: Monitor, frequency: float | None
 ) -> dict[Engine, _Times]:
     """The times of a subnet by engine, as far as they were recorded."""
-    found: dict[Engine, _Times] = {}
+    engines: dict[Engine, _Times] = {}
     columns = program.commands.columns
     of_subnet = columns.subnet == subnet
     for name, cores in run.records.items():
@@ -153,8 +153,8 @@ def _engines(
                 )
             times = _matched(data, record, monitor, ordinals, ids, monitor.clock(name, frequency))
             if times.ordinals.size:
-                found[core, name] = times
-    return found
+                engines[core, name] = times
+    return engines
 
 
 def _ids(

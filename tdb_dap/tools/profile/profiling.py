@@ -108,10 +108,10 @@ class Costs:
 
     def _alike(self, ordinal: int) -> Hashable | None:
         """Equal for commands that cost the same: of one form, and with the same of their tensors in one place."""
-        found = self._forms.of(ordinal)
-        if found is None:
+        observed = self._forms.of(ordinal)
+        if observed is None:
             return None
-        form, addresses = found
+        form, addresses = observed
         return form, tuple([addresses.index(address) for address in addresses])
 
 

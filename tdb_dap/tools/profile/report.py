@@ -149,7 +149,7 @@ def timelines(program: Program) -> dict[str, tuple[int, Timeline]]:
     for resident in residents(program):
         by_memory.setdefault(_title(resident, program), []).append(resident)
     sizes = {Space.LOCAL: program.target.geometry.lane_bytes, Space.L2: program.target.geometry.l2_bytes}
-    return {name: (sizes.get(found[0].space, 0), Timeline(found)) for name, found in sorted(by_memory.items())}
+    return {name: (sizes.get(tenants[0].space, 0), Timeline(tenants)) for name, tenants in sorted(by_memory.items())}
 
 
 def _title(resident: Resident, program: Program) -> str:

@@ -50,7 +50,7 @@ class Reduced:
     before: int
     level: str
     tensor: str
-    found: Triage | None
+    triage: Triage | None
     sliced: Sliced | None = None
     sizes: tuple[int, int] = (0, 0)
     trials: int = 0
@@ -89,16 +89,16 @@ def reduce(directory: Path, folder: Path, report: Callable[[str], None] = lambda
         search = Search(files, whole, Path(temporary), is_compiled, report)
         # Without the compiler only stage tpu can be computed.
         possible = [*(of_top if is_compiled else []), *(of_tpu if is_compiled or whole.stage == TPU else [])]
-        found = search.first(iter(possible))
-        if found is not None:
-            before, found = found.size, search.smallest(found)
-            _finish(folder, found, whole, before, is_compiled)
-            return _reduced(found, found.case.main.level.title, whole, (before, found.size), search.count)
+        failing = search.first(iter(possible))
+        if failing is not None:
+            before, failing = failing.size, search.smallest(failing)
+            _finish(folder, failing, whole, before, is_compiled)
+            return _reduced(failing, failing.case.main.level.title, whole, (before, failing.size), search.count)
         if whole.stage == TPU and tpu is not None and of_tpu:
-            found = search.recorded(of_tpu[0], tpu)
-            if found is not None:
-                _finish(folder, found, whole, found.size, is_compiled, is_recorded=True)
-                return _reduced(found, RECORDED, whole, (found.size, found.size), search.count)
+            failing = search.recorded(of_tpu[0], tpu)
+            if failing is not None:
+                _finish(folder, failing, whole, failing.size, is_compiled, is_recorded=True)
+                return _reduced(failing, RECORDED, whole, (failing.size, failing.size), search.count)
     bmodel = files.get("bmodel")
     if whole.stage == MODEL and bmodel is not None:
         report("commands of the bmodel")
@@ -113,9 +113,9 @@ def reduce(directory: Path, folder: Path, report: Callable[[str], None] = lambda
     return Reduced(first.main.titles, len(first.main.level.ops), first.main.level.title, whole.tensor, None)
 
 
-def _reduced(found: Failing, level: str, whole: Triage, sizes: tuple[int, int], trials: int) -> Reduced:
-    main = found.case.main
-    return Reduced(main.titles, len(main.level.ops), level, whole.tensor, found.verdict, None, sizes, trials)
+def _reduced(failing: Failing, level: str, whole: Triage, sizes: tuple[int, int], trials: int) -> Reduced:
+    main = failing.case.main
+    return Reduced(main.titles, len(main.level.ops), level, whole.tensor, failing.verdict, None, sizes, trials)
 
 
 def _refuse(folder: Path) -> None:
@@ -130,17 +130,17 @@ def _refuse(folder: Path) -> None:
 
 
 def _finish(
-    folder: Path, found: Failing, whole: Triage, before: int, is_compiled: bool, is_recorded: bool = False
+    folder: Path, failing: Failing, whole: Triage, before: int, is_compiled: bool, is_recorded: bool = False
 ) -> None:
     """Move the last case to where it was asked for, with the numbers that are wrong and a text."""
-    made = found.folder
+    made = failing.folder
     with heard_by(lambda text: None):
-        stage = next(one for one in examined(find(made))[0] if one.title == found.verdict.stage)
+        stage = next(one for one in examined(find(made))[0] if one.title == failing.verdict.stage)
     write_npz(made / "actual.npz", {name: np.asarray(array, np.float32) for name, array in stage.tensors.items()})
     for pattern in _LEFT_BEHIND:
         for path in made.glob(pattern):
             path.unlink()
-    text = readme(found.case, whole, found.verdict, made, (before, found.size), is_recorded, is_compiled)
+    text = readme(failing.case, whole, failing.verdict, made, (before, failing.size), is_recorded, is_compiled)
     write_text(made / "README.md", text)
     folder.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(made, folder)

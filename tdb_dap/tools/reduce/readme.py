@@ -35,7 +35,7 @@ _NOT_TRIED = "The compiler was not there: whether the op fails when it is compil
 def readme(
     case: Case,
     whole: Triage,
-    found: Triage | None,
+    result: Triage | None,
     folder: Path,
     sizes: tuple[int, int],
     is_recorded: bool = False,
@@ -50,8 +50,8 @@ def readme(
     main = case.main
     shapes = [f"{name} {list(array.shape)}" for name, array in main.given().items()]
     lines = [f"# {whole.tensor}", "", whole.sentence, ""]
-    if found is not None:
-        lines += [f"Reduced to {len(main.ops)} op(s), {', '.join(main.titles)}: {found.sentence}", ""]
+    if result is not None:
+        lines += [f"Reduced to {len(main.ops)} op(s), {', '.join(main.titles)}: {result.sentence}", ""]
     else:
         lines += [f"{len(main.ops)} op(s), {', '.join(main.titles)}; whether they fail alone has not been shown.", ""]
     if is_recorded:

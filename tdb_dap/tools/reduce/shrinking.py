@@ -33,9 +33,9 @@ def shorter(part: Part, axis: int, near: float) -> Iterator[Part]:
     """
     extent = _extent(part, axis)
     for share in dict.fromkeys((extent, 2) if extent > 1 else ()):
-        found = _divided(part, axis, share, near)
-        if found is not None:
-            yield found
+        parts = _divided(part, axis, share, near)
+        if parts is not None:
+            yield parts
 
 
 def _divided(part: Part, axis: int, share: int, near: float) -> Part | None:

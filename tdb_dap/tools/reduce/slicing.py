@@ -53,20 +53,20 @@ def slice_of(program: Program, ordinals: Iterable[int]) -> list[int]:
 
 def _writers(program: Program, accesses: Accesses, place: ByteRanges, before: int) -> list[int]:
     """The commands that have written what is in a byte range before a command."""
-    found: list[int] = []
+    writers: list[int] = []
     runs = place.runs
     while runs.size:
         rest = ByteRanges(place.space, place.core, runs)
         writer = accesses.last_writer(rest, before, lambda ordinal: False)
         if writer is None:
             break
-        found.append(writer)
+        writers.append(writer)
         for view in views_of(program.commands[writer], is_write=True):
             written = ByteRanges.of(view)
             if (written.space, written.core) == (place.space, place.core):
                 runs = _without(runs, written.runs)
         before = writer
-    return found
+    return writers
 
 
 def _without(runs: Runs, others: Runs) -> Runs:
@@ -122,11 +122,11 @@ def sliced(bmodel: Path, whole: Triage, before: Stage | None, inputs: dict[str, 
 
 def _fails_alike(bmodel: Path, reduced: Path, whole: Triage, inputs: dict[str, Array]) -> bool:
     """Whether the op has the same numbers as in the whole, or the sanitizers find the same."""
-    found, findings = model.run(reduced, None, inputs, lambda done: None)
+    stage, findings = model.run(reduced, None, inputs, lambda done: None)
     if whole.verdict == "fault":
-        return any(one.severity == "error" for one in findings) and found.accused == whole.tensor
+        return any(one.severity == "error" for one in findings) and stage.accused == whole.tensor
     original, _ = model.run(bmodel, None, inputs, lambda done: None)
-    one, other = found.tensors.get(whole.tensor), original.tensors.get(whole.tensor)
+    one, other = stage.tensors.get(whole.tensor), original.tensors.get(whole.tensor)
     return one is not None and other is not None and np.array_equal(one, other, equal_nan=True)
 
 
@@ -147,7 +147,7 @@ def expected_of(level: Level, tensor: str, tensors: dict[str, Array]) -> Array |
     op = level.by_name[tensor]
     known = {name: tensors[name] for name in level.operand_names(op) if name in tensors}
     try:
-        found, _ = level.run(known, is_rounded=True, ops=(op,))
+        results, _ = level.run(known, is_rounded=True, ops=(op,))
     except TdbError:
         return None
-    return np.asarray(found[tensor], np.float32) if tensor in found else None
+    return np.asarray(results[tensor], np.float32) if tensor in results else None

@@ -85,29 +85,29 @@ class Shadow:
                 target = counterpart(self.level, name, self.expected)
                 if target is not None and np.size(array) == np.size(self.expected[target]):
                     known[target] = array
-        found = dict(self.inputs)
+        arrays = dict(self.inputs)
         for op in self.level.ops:
             missing = [name for name in names(op) if name not in known]
-            found.update((name, known[name]) for name in names(op) if name in known)
+            arrays.update((name, known[name]) for name in names(op) if name in known)
             if not missing or op.name == "top.Input":
                 continue
             try:
-                results = compute(self.level.call(op, found))
+                results = compute(self.level.call(op, arrays))
             except NoGolden:
                 continue
-            found.update((name, array) for name, array in zip(names(op), results, strict=False) if name in missing)
-        return found
+            arrays.update((name, array) for name, array in zip(names(op), results, strict=False) if name in missing)
+        return arrays
 
     def completed(self, chip: Mapping[str, Array]) -> dict[str, Array]:
         """The tensors of a run, with those for which the compiler makes no commands: the same bytes by another name."""
-        found = dict(chip)
+        arrays = dict(chip)
         for op in self.level.ops:
-            if op.name in _SAME_BYTES and not any(name in found for name in names(op)):
+            if op.name in _SAME_BYTES and not any(name in arrays for name in names(op)):
                 try:
-                    found.update(zip(names(op), compute(self.level.call(op, {**self.inputs, **found})), strict=False))
+                    arrays.update(zip(names(op), compute(self.level.call(op, {**self.inputs, **arrays})), strict=False))
                 except NoGolden:
                     continue
-        return found
+        return arrays
 
     def local(self, name: str, chip: Mapping[str, Array]) -> Array | None:
         """A tensor computed from the nearest tensors of the chip before it; None if that is not possible.

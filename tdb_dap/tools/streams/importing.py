@@ -82,19 +82,19 @@ Files = dict[tuple[tuple[int, ...], int, str], Path]
 
 
 def _files(prefix: Path) -> Files:
-    found: Files = {}
+    files: Files = {}
     if prefix.parent.is_dir():
         for path in prefix.parent.iterdir():
             match = path.name.startswith(prefix.name) and _NAME.fullmatch(path.name[len(prefix.name) :])
             if match:
                 part = tuple(map(int, match["part"].split("-")[1:]))
-                found[part, int(match["core"]), match["engine"]] = path
-    if not found:
+                files[part, int(match["core"]), match["engine"]] = path
+    if not files:
         raise BadInput(
             f"{prefix}: no file begins so and ends in .BD.0 or .GDMA.0; the libraries for BM1688 and BM1690 write them "
             "with FILE_DUMP_CMD=PREFIX in the environment"
         )
-    return found
+    return files
 
 
 def _core(
@@ -111,7 +111,7 @@ def _core(
     if parts["tiu"] and parts["dma"] and len(parts["tiu"]) != len(parts["dma"]):
         remarks.append(f"core {core}: in which order its engines worked is not certain: they do not meet as often")
     for index in range(max(map(len, parts.values()))):
-        tiu, dma, sdma = (found[index] if index < len(found) else None for found in parts.values())
+        tiu, dma, sdma = (paths[index] if index < len(paths) else None for paths in parts.values())
         if tiu is None or dma is None:
             alone = [(e, c) for e, c in (("tiu", tiu), ("dma", dma)) if c is not None]
             yield from ((engine, data) for engine, commands in alone for data in commands.own)

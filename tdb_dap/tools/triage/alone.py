@@ -63,11 +63,11 @@ def compare(stage: Stage, files: Files) -> None:
         if row.line in ops and row.numbers is not None:
             verdict, reason = _judged(row, stage.level)
             stage.executed.append(Judged(row.name, ops[row.line], verdict, reason, error=row.numbers.max_abs))
-    for found in outputs:
-        op = stage.level.by_name.get(found.name) or next(reversed(stage.level.ops), None)
+    for output in outputs:
+        op = stage.level.by_name.get(output.name) or next(reversed(stage.level.ops), None)
         if op is not None:
-            verdict, reason = ("bug", "; ".join(found.complaints)) if found.complaints else ("exact", "")
-            stage.executed.append(Judged(found.name, op, verdict, reason, error=found.metrics.max_abs))
+            verdict, reason = ("bug", "; ".join(output.complaints)) if output.complaints else ("exact", "")
+            stage.executed.append(Judged(output.name, op, verdict, reason, error=output.metrics.max_abs))
     if outputs:
         stage.missing = f"{stage.missing.removesuffix(NOT_JUDGED)}only the outputs are judged"
 

@@ -21,7 +21,7 @@ from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system.child_processes import end_with_children, outside_environment
 from tdb_dap.system.worker_process import Died, WorkerProcess
 from tdb_dap.tools.zoo.cases import Ask, Case, described, digest_of
-from tdb_dap.tools.zoo.result import Found, Op, Result, Status, Step
+from tdb_dap.tools.zoo.result import CaseFinding, Op, Result, Status, Step
 from tdb_dap.tools.zoo.steps import LONGEST_TEXT, Outcome, ask_of
 from tdb_dap.version import __version__
 
@@ -44,7 +44,7 @@ class Attempt:
         self._stop = stop
         self._deadline = time.monotonic() + case.seconds
         self._ops: dict[tuple[int, str], Op] = {}
-        self._found: list[Found] = []
+        self._findings: list[CaseFinding] = []
 
     def result(self) -> Result:
         """Do everything that is asked; what goes wrong is part of the result."""
@@ -66,7 +66,7 @@ class Attempt:
             digest=digest,
             steps=tuple(steps),
             ops=tuple(self._ops[key] for key in sorted(self._ops)),
-            found=tuple(self._found),
+            findings=tuple(self._findings),
             worker=platform.node(),
             versions=versions(),
             command=command_line(case, steps),
@@ -108,7 +108,7 @@ class Attempt:
             key = (op.line, op.name)
             known = self._ops.get(key, op)
             self._ops[key] = known.model_copy(update=op.model_dump(exclude_unset=True))
-        self._found += outcome.found
+        self._findings += outcome.findings
         return _done(ask, outcome.status, outcome.text, started, peak)
 
     def _run(self, ask: str, words: Sequence[str], environment: dict[str, str], folder: Path) -> Step:

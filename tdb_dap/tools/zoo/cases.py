@@ -88,18 +88,18 @@ class Case:
 
 def find_cases(roots: Sequence[Path], asks: tuple[Ask, ...] = ()) -> list[Case]:
     """The compiled models in and below directories, by name; BadInput if there is none. ``asks``: as in ``Case``."""
-    found: dict[str, Case] = {}
+    cases: dict[str, Case] = {}
     for root in roots:
         if not root.exists():
             raise BadInput(f"{root}: no such file or directory; give directories of compiled models, or a zoo file")
         for place in _contexts(root.absolute()):
             key = _key(place, root.absolute())
-            if key in found:
+            if key in cases:
                 key = str(place)
-            found[key] = described(Case(key, place, asks))
-    if not found:
+            cases[key] = described(Case(key, place, asks))
+    if not cases:
         raise BadInput(f"{', '.join(map(str, roots))}: no compiled model is in there")
-    return [found[key] for key in sorted(found)]
+    return [cases[key] for key in sorted(cases)]
 
 
 def _key(place: Path, root: Path) -> str:
@@ -177,8 +177,8 @@ def _beside(folder: Path, names: Iterable[str]) -> Path | None:
 
 def _lonely(folder: Path, pattern: str) -> Path | None:
     """The one file of a folder that fits; None if there are several."""
-    found = [path for path in folder.glob(pattern) if path.is_file()]
-    return found[0] if len(found) == 1 else None
+    files = [path for path in folder.glob(pattern) if path.is_file()]
+    return files[0] if len(files) == 1 else None
 
 
 _NAME = re.compile(r"^module @(?:\"([^\"]*)\"|([\w.$-]+))", re.MULTILINE)
@@ -193,10 +193,10 @@ def _module(context: Path) -> dict[str, str]:
             head = file.read(_HEADER).decode("utf-8", "replace")
     except OSError:
         return {}
-    found = dict(_TEXT.findall(head))
+    texts = dict(_TEXT.findall(head))
     if (name := _NAME.search(head)) is not None:
-        found["model"] = name[1] or name[2]
-    return found
+        texts["model"] = name[1] or name[2]
+    return texts
 
 
 def chosen(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
@@ -216,21 +216,21 @@ def _fits(case: Case, pattern: str) -> bool:
 
 def files_of(case: Case) -> dict[str, Path]:
     """The files that a case is made of, by the name under which they travel."""
-    found = {}
+    files = {}
     try:
         if case.context.is_dir():
             for path in sorted(case.context.iterdir()):
                 if path.is_file() and not path.name.startswith("."):
-                    found[path.name] = path
+                    files[path.name] = path
         else:
-            found[case.context.name] = case.context
+            files[case.context.name] = case.context
     except OSError as error:
         raise BadInput(f"{case.context}: cannot be read: {error.strerror or error}") from None
     for role in ("inputs", "reference", "outputs"):
         given: Path | None = getattr(case, role)
         if given is not None and given.parent != case.context:
-            found[f"zoo-{role}{given.suffix}"] = given
-    return found
+            files[f"zoo-{role}{given.suffix}"] = given
+    return files
 
 
 def digest_of(case: Case) -> str:

@@ -212,15 +212,15 @@ def _overview(store: Store, run: Run, against: int | None, baseline: Path | None
     return overview(store, run, before, contract)
 
 
-def _told(found: Overview) -> int:
+def _told(overview: Overview) -> int:
     from tdb_dap.tools.zoo.summary import headline, lines
 
-    for line in lines(found):
+    for line in lines(overview):
         print(line)
-    for entry in found.contract.expired:
+    for entry in overview.contract.expired:
         print(f"tolerated no more since {entry.until}: {entry.case} ({entry.owner})")
-    print(headline(found))
-    return int(bool(found.failures))
+    print(headline(overview))
+    return int(bool(overview.failures))
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -235,16 +235,16 @@ def _report(arguments: argparse.Namespace) -> int:
         if path.suffix not in _FORMATS:
             raise BadInput(f"{path}: the name has to end with one of {', '.join(_FORMATS)}")
     with Store(arguments.store) as store:
-        found = _overview(store, store.run(arguments.run), arguments.against, arguments.baseline)
+        overview = _overview(store, store.run(arguments.run), arguments.against, arguments.baseline)
         for path in arguments.output:
             if path.suffix == ".html":
-                text = page(store, found)
+                text = page(store, overview)
             elif path.suffix == ".md":
-                text = markdown(found)
+                text = markdown(overview)
             else:
-                text = (junit if path.suffix == ".xml" else sarif)(findings_of(found))
+                text = (junit if path.suffix == ".xml" else sarif)(findings_of(overview))
             write_text(path, text)
-        return _told(found)
+        return _told(overview)
 
 
 def _list(arguments: argparse.Namespace) -> int:

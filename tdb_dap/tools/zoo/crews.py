@@ -150,12 +150,12 @@ class Cluster:
 def _names(case: Case) -> dict[str, str]:
     """Name in the archive of the context itself, and of the data."""
     names = {path: name for name, path in files_of(case).items()}
-    found = {"context": "" if case.context.is_dir() else case.context.name}
+    files = {"context": "" if case.context.is_dir() else case.context.name}
     for role in ("inputs", "reference", "outputs"):
         given = getattr(case, role)
         if given is not None:
-            found[role] = names[given]
-    return found
+            files[role] = names[given]
+    return files
 
 
 def _packed(case: Case) -> bytes:

@@ -41,8 +41,8 @@ def calculate_aligned(x: Operation) -> Array:
     """float32: one operation; mul: added to the old result if the command says so."""
     refuse(x["left"].dtype is not F32, "md scalar on integers")
     refuse(x.fields.res_add and x.fields.sub != op.MUL, "md scalar other than mul that adds to the old result")
-    found = floats(x.fields.sub, x["left"], x["right"])
-    return x.dtype.encode(_added_to_old(x, found) if x.fields.res_add else found)
+    values = floats(x.fields.sub, x["left"], x["right"])
+    return x.dtype.encode(_added_to_old(x, values) if x.fields.res_add else values)
 
 
 def _added_to_old(x: Operation, numbers: Array) -> Array:
