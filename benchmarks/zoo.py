@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from tdb_dap.tools.zoo.cases import Case, find_cases
-from tdb_dap.tools.zoo.crews import Cluster, Here
+from tdb_dap.tools.zoo.executors import DaskExecutor, LocalExecutor
 from tdb_dap.tools.zoo.result import CaseFinding, Op, Result, Step
 from tdb_dap.tools.zoo.runner import run_zoo
 from tdb_dap.tools.zoo.store import Store
@@ -40,11 +40,11 @@ def workers(folder: Path, count: int, dask: bool) -> None:
                 from distributed import LocalCluster
 
                 cluster = LocalCluster(n_workers=size, threads_per_worker=1, dashboard_address=None)
-                crew: Cluster | Here = Cluster(cluster.scheduler_address)
+                executor: DaskExecutor | LocalExecutor = DaskExecutor(cluster.scheduler_address)
             else:
-                crew = Here(size)
+                executor = LocalExecutor(size)
             started = time.perf_counter()
-            run_zoo(store, "zoo", cases, crew, True, lambda progress, case, result: None)
+            run_zoo(store, "zoo", cases, executor, True, lambda progress, case, result: None)
             times[size] = time.perf_counter() - started
             if dask:
                 cluster.close()

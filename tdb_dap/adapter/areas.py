@@ -47,7 +47,7 @@ AREAS = (
     "requests.sanitizers",
     "console.sanitizing",
     "extensions.answers",
-    "extensions.guests",
+    "extensions.attached_sessions",
 )
 """Modules that declare requests, and verbs of the console; `help` lists those in this order."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict
 
 from tdb_dap.language.models import Model, Models
-from tdb_dap.language.spots import Spot, path_of
+from tdb_dap.language.text_ranges import TextRange, path_of
 from tdb_dap.language.tokens import Token
 from tdb_dap.language.verdicts import Verdict
 
@@ -68,11 +68,11 @@ class Document(ABC):
         """Markdown about what stands at a place, and that token."""
 
     @abstractmethod
-    def definitions(self, line: int, column: int) -> list[Spot]:
+    def definitions(self, line: int, column: int) -> list[TextRange]:
         """Definitions of the token at a position."""
 
     @abstractmethod
-    def references(self, line: int, column: int, with_definition: bool) -> list[Spot]:
+    def references(self, line: int, column: int, with_definition: bool) -> list[TextRange]:
         """Uses of the token at a position."""
 
     @abstractmethod

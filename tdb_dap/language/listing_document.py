@@ -15,7 +15,7 @@ from tdb_dap.language import problems
 from tdb_dap.language.documents import Document, Documents
 from tdb_dap.language.models import Model
 from tdb_dap.language.outline import Entry
-from tdb_dap.language.spots import Spot, uri_of
+from tdb_dap.language.text_ranges import TextRange, uri_of
 from tdb_dap.language.tokens import Token
 
 _TOKEN = re.compile(
@@ -64,20 +64,22 @@ class ListingDocument(Document):
             lines = [code_block(list(explain_command(program, target)))] if target is not None else []
         return ("\n".join(lines), token) if lines else None
 
-    def definitions(self, line: int, column: int) -> list[Spot]:
+    def definitions(self, line: int, column: int) -> list[TextRange]:
         """Of a place in memory its last writer, of a command its op in final.mlir, of a wait the command waited for."""
         at = self._at(line, column)
         if at is None:
             return []
         program, ordinal, token = at
         if token.kind == "value":
-            return self._spots(program, [_waited_for(program, ordinal, token.text)])
+            return self._ranges_of(program, [_waited_for(program, ordinal, token.text)])
         view = self._view(program, ordinal, line, token) if token.kind == "address" else None
         if view is not None and not any(view is result for result in program.commands[ordinal].description.results):
-            return self._spots(program, [program.accesses.last_writer(ByteRanges.of(view), ordinal, lambda _: False)])
+            return self._ranges_of(
+                program, [program.accesses.last_writer(ByteRanges.of(view), ordinal, lambda _: False)]
+            )
         return list(_in_mlir(program, ordinal))
 
-    def references(self, line: int, column: int, with_definition: bool) -> list[Spot]:
+    def references(self, line: int, column: int, with_definition: bool) -> list[TextRange]:
         """Of a place in memory its readers up to the next writer."""
         at = self._at(line, column)
         if at is None or at[2].kind != "address":
@@ -93,23 +95,23 @@ class ListingDocument(Document):
         until = next(program.accesses.touching(place, reads=False, writes=True, start=first), len(program.commands))
         readers = (r for r in program.accesses.touching(place, reads=True, writes=False, start=first) if r <= until)
         own = [writer] if with_definition else []
-        return self._spots(program, [*own, *readers])
+        return self._ranges_of(program, [*own, *readers])
 
-    def commands_of(self, line: int) -> list[Spot]:
+    def commands_of(self, line: int) -> list[TextRange]:
         """The commands of the op on a line of final.mlir, from 1."""
         program = self.program
         if program is None:
             return []
-        return self._spots(program, [n for record in program.source.records_at(line) for n in record.ordinals])
+        return self._ranges_of(program, [n for record in program.source.records_at(line) for n in record.ordinals])
 
-    def touching(self, address: int) -> list[Spot]:
+    def touching(self, address: int) -> list[TextRange]:
         """The commands that read or write the byte at an address of the bmodel."""
         program = self.program
         if program is None:
             return []
         space, offset = program.target.geometry.locate(address)
         place = ByteRanges.range(space, 0, offset, 1)
-        return self._spots(program, program.accesses.touching(place, reads=True, writes=True))
+        return self._ranges_of(program, program.accesses.touching(place, reads=True, writes=True))
 
     def outline(self) -> list[Entry]:
         """Subnets, in them ops."""
@@ -178,15 +180,15 @@ class ListingDocument(Document):
         names = [other.start for other in self.tokens(line) if other.kind == "address"]
         return views[names.index(token.start)] if len(names) == len(views) else None
 
-    def _spots(self, program: Program, ordinals: Iterable[int | None]) -> list[Spot]:
-        spots: list[Spot] = []
+    def _ranges_of(self, program: Program, ordinals: Iterable[int | None]) -> list[TextRange]:
+        ranges: list[TextRange] = []
         for ordinal in ordinals:
-            if ordinal is None or len(spots) == _MOST:
+            if ordinal is None or len(ranges) == _MOST:
                 continue
             line = program.listing.line_of(ordinal) - 1
             text = self.lines[line]
-            spots.append(Spot(self.uri, line, len(text) - len(text.lstrip()), len(text)))
-        return spots
+            ranges.append(TextRange(self.uri, line, len(text) - len(text.lstrip()), len(text)))
+        return ranges
 
 
 def _waited_for(program: Program, ordinal: int, token: str) -> int | None:
@@ -219,14 +221,14 @@ def _about(program: Program, ordinal: int, view: View | None) -> list[str]:
     return ["\n\n".join(lines)]
 
 
-def _in_mlir(program: Program, ordinal: int) -> Iterator[Spot]:
+def _in_mlir(program: Program, ordinal: int) -> Iterator[TextRange]:
     path = program.context.mlir
     mlir = program.source.mlir
     if path is None or mlir is None or path.suffix == ".xz":
         return
     for line in program.commands[ordinal].mlir_lines:
         text = mlir.lines[line - 1]
-        yield Spot(uri_of(path), line - 1, len(text) - len(text.lstrip()), len(text))
+        yield TextRange(uri_of(path), line - 1, len(text) - len(text.lstrip()), len(text))
 
 
 def _sections(lines: list[str]) -> Iterator[tuple[str, int, int]]:

@@ -16,7 +16,7 @@ from tdb_dap.language.document_kinds import document_of
 from tdb_dap.language.documents import Bound, Document, Documents
 from tdb_dap.language.outline import Entry
 from tdb_dap.language.problems import Problem
-from tdb_dap.language.spots import Spot, path_of, uri_of
+from tdb_dap.language.text_ranges import TextRange, path_of, uri_of
 from tdb_dap.language.verdicts import Judged
 from tdb_dap.version import __version__
 
@@ -138,7 +138,11 @@ def _look(server: LanguageServer, documents: Documents) -> None:
     def defined(parameters: lsp.DefinitionParams) -> list[lsp.Location]:
         document = documents.get(parameters.text_document.uri)
         place = parameters.position
-        return [_location(spot) for spot in document.definitions(place.line, place.character)] if document else []
+        return (
+            [_location(text_range) for text_range in document.definitions(place.line, place.character)]
+            if document
+            else []
+        )
 
     @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
     def used(parameters: lsp.ReferenceParams) -> list[lsp.Location]:
@@ -146,7 +150,7 @@ def _look(server: LanguageServer, documents: Documents) -> None:
         if document is None:
             return []
         place, whole = parameters.position, parameters.context.include_declaration
-        return [_location(spot) for spot in document.references(place.line, place.character, whole)]
+        return [_location(text_range) for text_range in document.references(place.line, place.character, whole)]
 
 
 def _decorate(server: LanguageServer, documents: Documents) -> None:
@@ -206,8 +210,8 @@ def _symbol(entry: Entry, document: Document) -> lsp.DocumentSymbol:
     return lsp.DocumentSymbol(entry.name, _KINDS[entry.kind], whole, chosen, entry.detail, children=children)
 
 
-def _location(spot: Spot) -> lsp.Location:
-    return lsp.Location(spot.uri, _range(spot.line, spot.start, spot.end))
+def _location(text_range: TextRange) -> lsp.Location:
+    return lsp.Location(text_range.uri, _range(text_range.line, text_range.start, text_range.end))
 
 
 def _range(line: int, start: int, end: int) -> lsp.Range:

@@ -71,7 +71,7 @@ def is_loopback(host: str) -> bool:
     return all(str(address) == "::1" or str(address).startswith("127.") for address in addresses)
 
 
-class Door:
+class AttachServer:
     """Accepts connections, and bounds those that have not shown the token.
 
     ``strangers``: how many of them at a time; one more takes the place of the oldest. ``admission``: seconds that each
@@ -159,7 +159,7 @@ class Door:
 class Visitor:
     """A connection that has yet to show the token. ``pays``: it has shown a wrong one and waits for that."""
 
-    def __init__(self, door: Door, connected: socket.socket) -> None:
+    def __init__(self, door: AttachServer, connected: socket.socket) -> None:
         self.since = time.monotonic()
         self.pays = False
         self._door = door

@@ -50,7 +50,7 @@ class Console:
         except RequestFailed as refused:
             raise BadInput(str(refused.response["message"])) from None
         for body in self._client.events("output"):
-            show = self._view.remark if body.get("category") == "console" else self._view.text
+            show = self._view.notice if body.get("category") == "console" else self._view.text
             show(body["output"].rstrip("\n"))
         self._wait()
 
@@ -126,7 +126,7 @@ class Console:
                 return message, body
 
     def _say(self) -> None:
-        """Print what the adapter has sent in the meantime: displays, remarks."""
+        """Print what the adapter has sent in the meantime: displays, notices."""
         for body in self._client.events("output"):
             self._view.text(body["output"].rstrip("\n"))
 

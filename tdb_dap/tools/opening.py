@@ -28,7 +28,7 @@ from tdb_dap.engine.reference.expected_files import open_expected
 from tdb_dap.engine.reference.reference import Reference, Tolerance, Tolerances
 from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.errors import BadInput
-from tdb_dap.system.remarks import picked_up, remark, sources_missing
+from tdb_dap.system.notices import notice, picked_up, sources_missing
 from tdb_dap.targets.chips.registry import chip_of_library, target_for
 from tdb_dap.tools.golden.files import onnx_model
 from tdb_dap.tools.golden.reference import SUFFIX, computed, numbers
@@ -60,8 +60,8 @@ def open_program(
         from tdb_dap.engine.program.recorded_program import RecordedProgram
 
         program = RecordedProgram(Path(context), target_for, chip_of_library, keep_source)
-        for text in program.remarks:
-            remark(f"{Path(context).name}: {text}")
+        for text in program.notices:
+            notice(f"{Path(context).name}: {text}")
         return program
     make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
     files = Context.find(Path(context))
@@ -81,7 +81,7 @@ def _stage_taking(bmodel: Bmodel, net: str | None, inputs: Path | None) -> int:
     fitting += [n for n, stage in enumerate(chosen.stages) if stage.takes_other_shapes and data.is_within(stage.inputs)]
     number = next(iter(fitting), 0)
     if number:
-        remark(f"stage {number} of {chosen.name} takes {inputs.name}, {input_shapes(chosen.stages[number])}")
+        notice(f"stage {number} of {chosen.name} takes {inputs.name}, {input_shapes(chosen.stages[number])}")
     return number
 
 
@@ -260,7 +260,7 @@ def _know_the_only_output(reference: Reference, program: Program) -> None:
     known = {tensor.name for tensor in (*program.inputs, output)}
     if name not in known and name not in set(_names(program)) and reference.has_size(name, output.view.size):
         reference.know_as(output.name, name)
-        remark(f"array {name} of {reference.paths[0].name} is compared with the only output, {output.name}")
+        notice(f"array {name} of {reference.paths[0].name} is compared with the only output, {output.name}")
 
 
 def _picked_up(
@@ -270,12 +270,12 @@ def _picked_up(
     try:
         compared = _compared([path], [open_expected(path, program.outputs, defers)], tolerance, program)
     except BadInput as error:
-        remark(f"not used as the reference: {error}")
+        notice(f"not used as the reference: {error}")
         return None
     for tensor in (*program.inputs, *program.outputs):
         own = compared.shape(tensor.name)
         if own is not None and not is_same_order(own, tensor.shape):
-            remark(
+            notice(
                 f"not used as the reference: {path}: {tensor.name} has shape {list(own)}, that of the model has "
                 f"{list(tensor.shape)}"
             )
@@ -365,7 +365,7 @@ def _run_by_the_vendor(
                 record_net(program, chip, words, recording, given)
                 return recorded(program, recording), []
             except BadInput as error:
-                remark(f"the dynamic subnets were not recorded: {error}")
+                notice(f"the dynamic subnets were not recorded: {error}")
     executable = runtime.find(given)
     if executable is None:
         return program, []

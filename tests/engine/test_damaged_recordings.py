@@ -121,7 +121,7 @@ def test_what_the_recorder_could_not_see_is_told(tmp_path: Path) -> None:
     rows = [*rows_of(recording), (int(form.Event.REMARK), 0, 0, b"too many pieces\x1b[31m")]
     program = tdb_dap.open(written(rows, recording, tmp_path / "a.tdbrec")).program
     assert isinstance(program, RecordedProgram)
-    assert program.remarks == ("too many pieces\\x1b[31m",)
+    assert program.notices == ("too many pieces\\x1b[31m",)
 
 
 def test_without_a_model_the_emulator_says_which_chip_it_is(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ _TITLES = {
     "session": "Session",
     "verbs": "Session",
     "answers": "Find what is wrong",
-    "guests": "Session",
+    "attached_sessions": "Session",
     "plugins": "From plugins",
 }
 """Module that declares a verb -> title in help, in the order of help."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.checking import compared_rows
 from tdb_dap.adapter.console.verbs import resume_quietly
-from tdb_dap.adapter.extensions.guests import Guests
+from tdb_dap.adapter.extensions.attached_sessions import AttachedSessions
 from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
 
@@ -75,7 +75,7 @@ def marks(session: Session, arguments: MarksArguments) -> TimeMarks:
         time_marks += [{"ordinal": ordinal, "kind": "failing", "text": text} for ordinal, text in failing.items()]
     time_marks += [
         {"ordinal": ordinal, "kind": "agent", "text": name}
-        for name, ordinal in session.feature(Guests).bookmarks.items()
+        for name, ordinal in session.feature(AttachedSessions).bookmarks.items()
     ]
     time_marks.sort(key=lambda mark: (mark["ordinal"], mark["kind"]))
     return {"marks": time_marks[:_MOST_MARKS], "isComplete": len(time_marks) <= _MOST_MARKS}

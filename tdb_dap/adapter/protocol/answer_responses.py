@@ -38,7 +38,7 @@ class AnsweringLaunch(TypedDict):
     """Ordinal of its first command."""
     state: Literal["done", "now", "ahead"]
     verdict: Literal["right", "wrong", "unknown"]
-    """Beside the float model on the same states."""
+    """Compared with the float model on the same states."""
     why: str
     """What is wrong first; empty where nothing is."""
     look: int

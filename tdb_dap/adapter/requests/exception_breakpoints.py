@@ -103,8 +103,8 @@ def _meant(name: str, condition: str | None) -> dict[str, str | None]:
 
 def _compares(session: Session) -> bool:
     """Whether there is a reference, or the float model of an answer."""
-    beside = session.feature(Answering).beside
-    return session.debugger.reference is not None or (beside is not None and beside.compares)
+    float_reference = session.feature(Answering).float_reference
+    return session.debugger.reference is not None or (float_reference is not None and float_reference.compares)
 
 
 def _answer(session: Session, name: str) -> Breakpoint:

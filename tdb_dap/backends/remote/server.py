@@ -32,7 +32,7 @@ from tdb_dap.backends.remote.messages import (
 from tdb_dap.backends.remote.recordings import Recordings
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.errors import BackendFailed, BadAccess, BadInput, NotSimulated, TdbError
-from tdb_dap.system.ports import Door, Visitor
+from tdb_dap.system.ports import AttachServer, Visitor
 
 SIGN_OF_LIFE = 3.0
 """Seconds between two while a command is carried out."""
@@ -64,7 +64,7 @@ def serve(listening: socket.socket, offer: Offer, say: Callable[[str], None]) ->
         host, port, *_ = connected.getpeername()
         say(f"{host}:{port}: {_Client(Channel(connected), offer, visitor, room).serve()}")
 
-    Door().serve(listening, client)
+    AttachServer().serve(listening, client)
 
 
 class _Client:

@@ -1,4 +1,4 @@
-"""Cutting a program into stretches that can be executed on their own, each started from reference data.
+"""Cutting a program into segments that can be executed on their own, each started from reference data.
 
 A cut lies where nothing is under way: no op has begun and not ended, nothing in local memory is still to be read, and
 whatever lies in memory that all cores share is a weight, an input, or in the reference.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.source.source_map import OpRecord
 
 
-def stretches(program: Program, reference: Reference | None, count: int) -> list[tuple[int, int]]:
+def segments(program: Program, reference: Reference | None, count: int) -> list[tuple[int, int]]:
     """At most ``count`` half-open ranges of ordinals that cover the program, about equally long.
 
     Without ``reference`` they run one after another on the same memories: then it is enough that no op is cut in two.

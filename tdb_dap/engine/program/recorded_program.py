@@ -153,10 +153,10 @@ class RecordedProgram(Program):
         return f"{launch.title}, {part.function}:" if part.function else f"{launch.title}:"
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notices(self) -> tuple[str, ...]:
         """Texts about what is not in the recording: it was interrupted, or the recorder could not see everything."""
         told = (self.recording.payload(index) for index in self.recording.of(Event.REMARK).tolist())
-        texts = (self.recording.remark, *(text.decode("utf-8", "replace")[:_LONGEST_REMARK] for text in told))
+        texts = (self.recording.remark, *(text.decode("utf-8", "replace")[:_LONGEST_NOTICE] for text in told))
         return tuple(dict.fromkeys(visible(text) for text in texts if text))
 
     has_waits = False
@@ -325,7 +325,7 @@ class RecordedProgram(Program):
         return f"the {piece.size:,} bytes from %{name} are not those of the recorded run"
 
 
-_LONGEST_REMARK = 200
+_LONGEST_NOTICE = 200
 
 _HEAD = 256
 """Bytes of a recorded descriptor, at most."""

@@ -34,7 +34,7 @@ def _before_the_run(module: str, function: str) -> Callable[[], Observer]:
 
 def _birth(special: str) -> Callable[[], Observer]:
     def make() -> Observer:
-        observer: Observer = _part("births", "Birth")(_part("births", special))
+        observer: Observer = _part("origins", "Origin")(_part("origins", special))
         return observer
 
     return make

@@ -18,7 +18,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.edits import MemoryEdit
 from tdb_dap.engine.sanitizers.finding_text import title_of
-from tdb_dap.engine.sanitizers.lifetimes import Birth, Lifetimes
+from tdb_dap.engine.sanitizers.lifetimes import Lifetimes, LifetimeStart
 from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Defined, Shadow
 from tdb_dap.engine.sanitizers.taint import dependent
 from tdb_dap.engine.sanitizers.taint_sources import TaintSources, byte_count, marked_words
@@ -83,8 +83,8 @@ class Uninitialized(Observer):
         """Bring the marks past a command that is still to be executed, if that is possible. There are no edits."""
         assert self._defined is not None
         assert self._lifetimes is not None
-        for birth in self._lifetimes.at(ordinal):
-            self._begin(shadow, birth)
+        for start in self._lifetimes.at(ordinal):
+            self._begin(shadow, start)
         if not self._defined.carry(shadow, ordinal):
             return False
         self._known[ordinal] = None
@@ -181,19 +181,19 @@ class Uninitialized(Observer):
             if isinstance(edit, MemoryEdit) and edit.moment == ordinal:
                 shadow.define(edit.after)
         assert self._lifetimes is not None
-        for birth in self._lifetimes.at(ordinal):
-            self._begin(shadow, birth)
+        for start in self._lifetimes.at(ordinal):
+            self._begin(shadow, start)
 
-    def _begin(self, shadow: Shadow, birth: Birth) -> None:
+    def _begin(self, shadow: Shadow, start: LifetimeStart) -> None:
         """Mark the buffers of an op as undefined, except its operands."""
-        record = birth.record
-        shadow.leave(record.core, birth.left)
-        if not birth.results:
+        record = start.record
+        shadow.leave(record.core, start.left)
+        if not start.results:
             return
         operands = [value.view for value in record.operands if value.view is not None]
-        kept = [view for view in operands if any(share_a_byte(view, result) for result in birth.results)]
+        kept = [view for view in operands if any(share_a_byte(view, result) for result in start.results)]
         marks = [shadow.marks(view) for view in kept]
-        for view in birth.results:
+        for view in start.results:
             shadow.fill(view, LEFT_OVER)
         for view, words in zip(kept, marks, strict=True):
             shadow.put(view, words)

@@ -15,7 +15,7 @@ from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.target import Cost, Description, EncodedCommands, Form, LazyMapping, Message, Stream, Words
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
-from tdb_dap.targets.chips.met_forms import MetForms
+from tdb_dap.targets.chips.observed_forms import ObservedForms
 from tdb_dap.targets.chips.static_tables import Table, fill
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.chips.vendor_text import PLAIN, Style, command_text
@@ -263,8 +263,8 @@ class Chip:
             self._met.add(bound, int.from_bytes(descriptor, "little"), self._encoding(bound.kind))
 
     @cached_property
-    def _met(self) -> MetForms:
-        return MetForms(self.geometry)
+    def _met(self) -> ObservedForms:
+        return ObservedForms(self.geometry)
 
     def _encoding(self, kind: int) -> Encoding:
         encoding = self._encodings.get(kind)

@@ -18,7 +18,7 @@ from tdb_dap.targets.declaration.rows import Row
 Located = tuple[Space, int]
 
 
-class Spot(NamedTuple):
+class AddressSlot(NamedTuple):
     """The bits of a descriptor that say where one tensor lies."""
 
     low: int
@@ -46,7 +46,7 @@ class Spot(NamedTuple):
 class Shape(NamedTuple):
     """The bits of a kind's descriptors that are addresses of tensors, in some of its commands."""
 
-    spots: tuple[Spot, ...]
+    slots: tuple[AddressSlot, ...]
     """Of each different place, operands first."""
     mask: int
     """The bits that are neither addresses nor ids."""
@@ -127,7 +127,7 @@ class Addresses(NamedTuple):
 
     shape: Shape
     numbers: dict[str, int]
-    """The spot of each tensor, by role; of one that is operand and result both roles."""
+    """The slot of each tensor, by role; of one that is operand and result both roles."""
     fields: frozenset[str]
     """Addresses and ids."""
     sides: dict[str, Located]
@@ -141,7 +141,7 @@ def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
         raise Unplanned("not one result")
     rows = dict((*family.operands, *family.results))
     fields, sides = set[str](), dict[str, Located]()
-    spots: list[Spot] = []
+    slots: list[AddressSlot] = []
     numbers: dict[str, int] = {}
     for role, view in (*bound.operands.items(), *bound.results.items()):
         if not isinstance(view, View):
@@ -149,14 +149,14 @@ def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
         row = rows[role]
         used = _fields_of(row, real)
         fields.update(used)
-        spot = _spot(row, used, encoding, row.in_static is not None and bool(row.in_static(real)))
-        if spot not in spots:
-            spots.append(spot)
-        numbers[role] = spots.index(spot)
+        slot = _slot(row, used, encoding, row.in_static is not None and bool(row.in_static(real)))
+        if slot not in slots:
+            slots.append(slot)
+        numbers[role] = slots.index(slot)
         if row.side:
             sides[row.side] = _origin((view.space, view.address), real.geometry)
     fields.update(shared for shared, own in encoding.names.items() if own in encoding.ids)
-    shape = Shape(tuple(spots), mask_without(fields, encoding), encoding.instruction.size)
+    shape = Shape(tuple(slots), mask_without(fields, encoding), encoding.instruction.size)
     return Addresses(shape, numbers, frozenset(fields), sides)
 
 
@@ -174,7 +174,7 @@ class Form(NamedTuple):
 
     bound: BoundForm
     numbers: dict[str, int]
-    """The spot of each tensor, by role."""
+    """The slot of each tensor, by role."""
 
 
 def form_of(bound: Bound, encoding: Encoding) -> Form:
@@ -197,13 +197,13 @@ def _fields_of(row: Row, fields: Fields) -> tuple[str, ...]:
     return (name,)
 
 
-def _spot(row: Row, fields: tuple[str, ...], encoding: Encoding, is_static: bool) -> Spot:
+def _slot(row: Row, fields: tuple[str, ...], encoding: Encoding, is_static: bool) -> AddressSlot:
     parts: list[tuple[int, int]] = []
     for name in fields:
         _, bit, width = encoding.instruction.by_name[encoding.names[name]]
         parts.append((bit, (1 << width) - 1))
     low, high = parts if len(parts) > 1 else (parts[0], (-1, 0))
-    return Spot(*low, *high, row.first, is_static)
+    return AddressSlot(*low, *high, row.first, is_static)
 
 
 def _origin(place: Located, geometry: Geometry) -> Located:

@@ -34,8 +34,8 @@ class Made:
     """The part of a plan that the kernel carries out, see ``plans.plan``."""
 
     calls: object
-    spots: tuple[tuple[int, int, int], ...]
-    """For each tensor the number of its spot, and the bytes from its address that it lies in."""
+    slots: tuple[tuple[int, int, int], ...]
+    """For each tensor the number of its slot, and the bytes from its address that it lies in."""
     sub: tuple[str, int]
     """Family and operation, by which the function is registered."""
     function: Semantic
@@ -81,14 +81,14 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     orders = [0 if number in alone else _order(each, result, function) for number, each in enumerate(every)]
     reaches = tuple(
         [
-            (each.origin, each.low, each.high, each.inner, order, spot)
-            for each, order, spot in zip(every, orders, numbers, strict=True)
+            (each.origin, each.low, each.high, each.inner, order, slot)
+            for each, order, slot in zip(every, orders, numbers, strict=True)
         ]
     )
     plan = kernel.plan(form.bound.fields.geometry.lane_bytes, reaches, calls, product)
-    spots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
+    slots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
     sub = form.bound.family.name, form.bound.fields.sub
-    return Made(plan, spots, sub, function)
+    return Made(plan, slots, sub, function)
 
 
 def _is_over(old: str, form: Form, tensors: dict[str, Tensor], result: tuple[str, Tensor]) -> bool:

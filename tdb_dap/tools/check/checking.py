@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.compare.dataflow import Producers
-from tdb_dap.engine.compare.segments import stretches
+from tdb_dap.engine.compare.segments import segments
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.reference.tolerance import Tolerances
@@ -275,7 +275,7 @@ class _Check:
             return Dask(job, options.dask)
         if options.jobs == 1:
             return Alone()
-        pieces = len(stretches(worker.debugger.program, worker.debugger.reference, options.jobs))
+        pieces = len(segments(worker.debugger.program, worker.debugger.reference, options.jobs))
         count = processes(options.jobs, pieces)
         return Alone() if count == 1 else Processes(job, count, worker)
 

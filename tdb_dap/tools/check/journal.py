@@ -1,6 +1,6 @@
 """A directory in which an interrupted check finds what it has done already.
 
-One file per stretch with the rows and the tensors that are kept, and, of a cascade, the memories at the end of one of
+One file per segment with the rows and the tensors that are kept, and, of a cascade, the memories at the end of one of
 them. Nothing in it is executed when it is read.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.compare.walk import Mode
     from tdb_dap.engine.control.debugger import Debugger
     from tdb_dap.engine.hardware.dtypes import Array
-    from tdb_dap.tools.check.worker import Job, Stretch
+    from tdb_dap.tools.check.worker import Job, Segment
 
 _WHAT = "check.json"
 _MEMORIES = "memories.npz"
@@ -59,9 +59,9 @@ class Journal:
         except OSError as error:
             raise BadInput(f"--resume {directory}: {error.strerror or error}") from None
 
-    def known(self) -> dict[Stretch, Walked]:
-        """Results of the stretches that are done."""
-        walked: dict[Stretch, Walked] = {}
+    def known(self) -> dict[Segment, Walked]:
+        """Results of the segments that are done."""
+        walked: dict[Segment, Walked] = {}
         for file in self._directory.glob("*-*.npz"):
             try:
                 start, stop = map(int, file.stem.split("-"))
@@ -70,10 +70,10 @@ class Journal:
                 raise BadInput(f"{file}: is damaged; remove it, and its part is checked again") from None
         return walked
 
-    def add(self, stretch: Stretch, walked: Walked) -> None:
-        """A stretch is done; one that stopped early is not kept."""
+    def add(self, segment: Segment, walked: Walked) -> None:
+        """A segment is done; one that stopped early is not kept."""
         if not walked.stopped:
-            self._write(f"{stretch[0]}-{stretch[1]}.npz", _saved(walked))
+            self._write(f"{segment[0]}-{segment[1]}.npz", _saved(walked))
 
     def copy_memories(self, debugger: Debugger) -> None:
         """Keep the memories as they are now, if that has not been done lately."""

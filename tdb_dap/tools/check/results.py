@@ -38,9 +38,9 @@ class Walked:
 
 
 def merged(parts: Iterable[Walked]) -> Walked:
-    """The runs of all stretches as one, by time: an op's operands, then its results.
+    """The runs of all segments as one, by time: an op's operands, then its results.
 
-    The net's outputs are looked at by the last stretch, too: where an op has named them before, only what differs at
+    The net's outputs are looked at by the last segment, too: where an op has named them before, only what differs at
     the end counts.
     """
     parts = list(parts)

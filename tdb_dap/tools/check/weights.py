@@ -13,7 +13,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import open_npz
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.errors import BadInput
-from tdb_dap.system.remarks import remark
+from tdb_dap.system.notices import notice
 from tdb_dap.tools.check.schema import OtherWeight, Weights
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ def compared_weights(program: Program) -> Weights | None:
     try:
         arrays = open_npz(path)
     except BadInput as error:
-        remark(f"weights are not compared: {error}")
+        notice(f"weights are not compared: {error}")
         return None
     known = [(op, place) for op in mlir.ops.values() if op.name == "top.Weight" and (place := _place(op)) is not None]
     verdicts = [_compared(program, op, place, arrays) for op, place in known if op.location in arrays]
     equal = verdicts.count("equal")
     others = [verdict for verdict in verdicts if isinstance(verdict, OtherWeight)]
     if len(others) > equal:
-        remark(f"weights are not compared: {path} is of another compilation, {len(others):,} of its weights differ")
+        notice(f"weights are not compared: {path} is of another compilation, {len(others):,} of its weights differ")
         return None
     count = sum(op.name == "top.Weight" for op in mlir.ops.values())
     listed = tuple(others[:_MOST_LISTED])

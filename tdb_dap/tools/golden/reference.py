@@ -11,7 +11,7 @@ import numpy as np
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
-from tdb_dap.system.remarks import remark
+from tdb_dap.system.notices import notice
 from tdb_dap.tools.golden.compilation import find
 from tdb_dap.tools.golden.level import Level
 
@@ -38,7 +38,7 @@ def computed(path: Path, inputs: Mapping[str, Array]) -> dict[str, Array]:
         raise BadInput(f"{path}: no op of it can be computed: {why}; give the ..._tpu.mlir with its weights beside it")
     if reasons:
         named = ", ".join(list(reasons)[:_MOST_NAMED]) + (", ..." if len(reasons) > _MOST_NAMED else "")
-        remark(f"{path.name}: no golden for {named}; {after:,} ops after them are not compared either")
+        notice(f"{path.name}: no golden for {named}; {after:,} ops after them are not compared either")
     return {name: np.asarray(array, np.float32) for name, array in tensors.items()}
 
 

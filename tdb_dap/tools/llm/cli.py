@@ -58,8 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     chat = arguments.chat and arguments.ids is None
     options = PromptOptions(arguments.model, text_or_ids, arguments.tokens, chat, arguments.sample, arguments.lora)
     adapter = options.adapter
-    beside = FloatModel(arguments.reference, adapter) if arguments.reference is not None else None
-    folders = [model.context.bmodel.parent, *([arguments.reference] if beside is not None else [])]
+    float_model = FloatModel(arguments.reference, adapter) if arguments.reference is not None else None
+    folders = [model.context.bmodel.parent, *([arguments.reference] if float_model is not None else [])]
     words = _quiet(find_tokenizer, folders)
     given = arguments.given
     prompt = options.ids(model)
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         _head(model, debugger.program.chip, len(prompt))
     try:
-        for token in Answering(debugger, model, prompt, given, beside, gives_back=True).tokens():
+        for token in Answering(debugger, model, prompt, given, float_model, gives_back=True).tokens():
             tokens.append(token)
             if not arguments.json:
                 print(_line(token, words), flush=True)
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         debugger.close()
     if arguments.json:
         print(json.dumps({"prompt": prompt, "tokens": [_entry(token, words) for token in tokens]}, indent=1))
-    elif beside is not None:
+    elif float_model is not None:
         recording = arguments.recording or arguments.record
         print("\n".join([*_verdict(tokens), *_next(options, recording, bool(given), prompt, tokens)]))
     return int(any(part.is_wrong for token in tokens for part in token.parts))

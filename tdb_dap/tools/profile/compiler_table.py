@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.errors import BadInput
-from tdb_dap.system.remarks import picked_up
+from tdb_dap.system.notices import picked_up
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program

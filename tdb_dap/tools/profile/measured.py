@@ -40,12 +40,12 @@ class Measured:
     """A measured run of a program.
 
     ``spans``: ordinal -> cycles of the chip's clock since the begin of the first command, of the commands that the
-    monitors have recorded; ``remarks``: what the reader should know.
+    monitors have recorded; ``notices``: remarks for the reader.
     """
 
     folder: Path
     spans: Mapping[int, Span]
-    remarks: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def measured_times(program: Program, folder: Path) -> Measured:
         raise BadInput(f"{program.context.bmodel}: measured times belong to a compiled model, this is a recording")
     files = read_monitor_files(folder, 3 if program.target.has_engine("sdma") else 2)
     _require_same_model(files, program)
-    remarks: list[str] = []
+    notices: list[str] = []
     spans: dict[int, Span] = {}
     begin = 0.0
     pairs = waits(program)
@@ -78,7 +78,7 @@ def measured_times(program: Program, folder: Path) -> Measured:
         engines = _engines(program, index, info, run, monitor, files.frequency)
         if not engines:
             continue
-        offsets = dict.fromkeys(engines, 0.0) if monitor.synchronising else _offsets(engines, pairs, program, remarks)
+        offsets = dict.fromkeys(engines, 0.0) if monitor.synchronising else _offsets(engines, pairs, program, notices)
         first = min(float(times.start[0]) + offsets[engine] for engine, times in engines.items())
         last = begin
         for engine, times in engines.items():
@@ -94,8 +94,8 @@ def measured_times(program: Program, folder: Path) -> Measured:
         )
     missing = sum(command.has_descriptor for command in program.commands) - len(spans)
     if missing:
-        remarks.append(f"{missing:,} of the commands were not measured; they count as none")
-    return Measured(files.folder, spans, tuple(remarks))
+        notices.append(f"{missing:,} of the commands were not measured; they count as none")
+    return Measured(files.folder, spans, tuple(notices))
 
 
 def _monitor_of(program: Program) -> tuple[Monitor, float]:
@@ -223,7 +223,7 @@ def _unwrapped(start: NDArray[np.uint32], stop: NDArray[np.uint32]) -> tuple[NDA
 
 
 def _offsets(
-    engines: Mapping[Engine, _Times], pairs: list[tuple[int, int]], program: Program, remarks: list[str]
+    engines: Mapping[Engine, _Times], pairs: list[tuple[int, int]], program: Program, notices: list[str]
 ) -> dict[Engine, float]:
     """Microseconds to add to the times of each engine, so that nothing begins before what it waits for has ended."""
     places = {int(o): (engine, i) for engine, times in engines.items() for i, o in enumerate(times.ordinals)}
@@ -240,7 +240,7 @@ def _offsets(
         if root in offsets:
             continue
         if offsets:
-            remarks.append(f"nothing tells when core {root[0]} {root[1].upper()} began beside the others: at once")
+            notices.append(f"nothing tells when core {root[0]} {root[1].upper()} began beside the others: at once")
         offsets[root] = 0.0
         waiting = [root]
         while waiting:

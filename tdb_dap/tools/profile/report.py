@@ -89,7 +89,7 @@ def report_of(profile: Profile, host: Mapping[int, float] | None = None) -> Prof
         comparison=compare(profile),
         measured=sum(t.origin == "measured" for t in profile.commands),
         measured_in=str(profile.measured.folder) if profile.measured else "",
-        remarks=profile.measured.remarks if profile.measured else (),
+        remarks=profile.measured.notices if profile.measured else (),
         expectation=compare_with_measured(profile),
     )
 

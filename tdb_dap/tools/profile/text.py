@@ -43,8 +43,8 @@ def heading(report: ProfileReport) -> Iterator[str]:
     if report.measured:
         origin = f"{report.measured:,} measured ({report.measured_in})"
     yield f"cycles of commands: {origin}; estimates: {report.source or 'none for this chip'}"
-    for remark in report.remarks:
-        yield f"measured: {remark}"
+    for notice in report.remarks:
+        yield f"measured: {notice}"
     for engine in report.engines:
         core = f"core {engine.core} " if len(report.overlap) > 1 else ""
         yield f"{core}{engine.engine.upper()}: busy {engine.busy:,.0f} cycles, {engine.utilisation:.0%} of the time"

@@ -18,7 +18,7 @@ from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
 from tdb_dap.system.child_processes import outside_environment
-from tdb_dap.tools.zoo.attempt import attempt, command_line
+from tdb_dap.tools.zoo.case_run import command_line, run_case
 from tdb_dap.tools.zoo.cases import ASKS, Ask, Case, Recipe, described, digest_of, find_cases
 from tdb_dap.tools.zoo.result import Result
 
@@ -241,7 +241,7 @@ class Bisection:
             if kept.exists():
                 known = Result.model_validate_json(kept.read_bytes())
                 return known.model_copy(update={"command": command_line(case, known.steps)})
-        result = attempt(case)
+        result = run_case(case)
         if not result.digest:
             return None
         kept = self._folder / "results" / f"{result.digest}-{'-'.join(case.asks)}.json"

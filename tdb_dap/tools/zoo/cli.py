@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.engine.rendering.printable import direct, visible
 from tdb_dap.errors import BadInput
-from tdb_dap.system.remarks import remark
+from tdb_dap.system.notices import notice
 from tdb_dap.tools.zoo.cases import ASKS
 
 if TYPE_CHECKING:
@@ -151,17 +151,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Work on all cases and keep the results. 0: nothing new is wrong; 1: something is; 2: could not be done."""
-    from tdb_dap.tools.zoo.crews import crew_of
+    from tdb_dap.tools.zoo.executors import executor_of
     from tdb_dap.tools.zoo.runner import run_zoo
     from tdb_dap.tools.zoo.store import Store
     from tdb_dap.tools.zoo.zoo_file import zoo_cases
 
     name, cases = zoo_cases(arguments.zoo, arguments.do or (), arguments.only, arguments.seconds, arguments.megabytes)
-    crew = crew_of(arguments.jobs, arguments.dask)
+    executor = executor_of(arguments.jobs, arguments.dask)
     with Store(arguments.store, create=True) as store:
         shown = _Shown(arguments.quiet)
         try:
-            done = run_zoo(store, name, cases, crew, arguments.again, shown.update)
+            done = run_zoo(store, name, cases, executor, arguments.again, shown.update)
         except KeyboardInterrupt:
             shown.clear()
             print(f"tdb-dap: interrupted; the same command goes on with what {arguments.store} holds", file=sys.stderr)
@@ -289,6 +289,6 @@ def _bisect(arguments: argparse.Namespace) -> int:
     outcome = bisect(options, lambda text: print(f"tdb-dap: {visible(text)}", file=sys.stderr, flush=True))
     print("\n".join(lines(outcome)))
     if arguments.reduce is not None:
-        case = reduce(outcome.context, arguments.reduce, lambda text: remark(f"tries {text}"))
+        case = reduce(outcome.context, arguments.reduce, lambda text: notice(f"tries {text}"))
         print("\n".join(reduced_lines(case, arguments.reduce)))
     return 1

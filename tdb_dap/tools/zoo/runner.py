@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tdb_dap.tools.zoo.cases import Case
-from tdb_dap.tools.zoo.crews import Crew
+from tdb_dap.tools.zoo.executors import Executor
 from tdb_dap.tools.zoo.result import Result
 from tdb_dap.tools.zoo.store import Run, Store
 from tdb_dap.version import __version__
@@ -55,7 +55,7 @@ def run_zoo(
     store: Store,
     name: str,
     cases: Sequence[Case],
-    crew: Crew,
+    executor: Executor,
     again: bool,
     report: Callable[[Progress, Case | None, Result | None], None],
 ) -> Run:
@@ -64,7 +64,7 @@ def run_zoo(
     left = [case for case in cases if case.key not in known]
     progress = Progress(len(cases), len(cases) - len(left), started=time.monotonic())
     report(progress, None, None)
-    for case, result in crew.work(left):
+    for case, result in executor.work(left):
         store.put(run, case, result)
         progress.done += 1
         progress.bad += result.status != "pass"

@@ -20,11 +20,11 @@ def headline(overview: Overview) -> str:
     text = f"run {overview.run.id} of {visible(overview.run.name)}: {cases}, {counts or 'none done'}"
     if overview.run.ended is None:
         text += f"; not at its end, {overview.run.cases:,} cases were asked for"
-    beside = f" beside run {overview.before.id}" if overview.before is not None else ""
+    baseline = f" compared with run {overview.before.id}" if overview.before is not None else ""
     return (
-        f"{text}; {new:,} new {'thing' if new == 1 else 'things'} wrong{beside}"
+        f"{text}; {new:,} new {'thing' if new == 1 else 'things'} wrong{baseline}"
         if new
-        else f"{text}; nothing new{beside}"
+        else f"{text}; nothing new{baseline}"
     )
 
 

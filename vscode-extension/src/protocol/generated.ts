@@ -74,7 +74,7 @@ export interface AnsweringLaunch {
   /** Ordinal of its first command. */
   readonly first: number;
   readonly state: "done" | "now" | "ahead";
-  /** Beside the float model on the same states. */
+  /** Compared with the float model on the same states. */
   readonly verdict: "right" | "wrong" | "unknown";
   /** What is wrong first; empty where nothing is. */
   readonly why: string;
@@ -1162,7 +1162,7 @@ export interface ZooCases {
   readonly detailed: readonly number[];
 }
 
-/** What is known of a case. `was`: its status in the run before; `more`: findings that are left out. */
+/** A case of the report. `was`: its status in the previous run; `more`: number of omitted findings. */
 export interface ZooDetail {
   readonly text: string;
   readonly command: string;

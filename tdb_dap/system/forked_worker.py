@@ -17,7 +17,7 @@ from typing import IO, Any, Generic, NoReturn, Protocol, TypeVar
 import numpy as np
 
 from tdb_dap.errors import TdbError
-from tdb_dap.system.leash import deaf
+from tdb_dap.system.parent_watchdog import interrupts_blocked
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -49,7 +49,7 @@ class Calls(Protocol[_Argument, _R]):
         """End what is still going on."""
 
 
-class Here(Generic[_T, _R]):
+class InProcess(Generic[_T, _R]):
     """Calls when they are asked for."""
 
     def __init__(self, function: Callable[[_T], _R]) -> None:
@@ -67,7 +67,7 @@ class Here(Generic[_T, _R]):
         """Nothing to end."""
 
 
-class Beside(Generic[_T, _R]):
+class ForkedWorker(Generic[_T, _R]):
     """Calls in a copy of this process, where there can be one (``is_possible``).
 
     Arrays of arguments go through memory that both share; larger ones are seen to here, when the copy is done with all
@@ -76,11 +76,11 @@ class Beside(Generic[_T, _R]):
     """
 
     def __init__(self, function: Callable[[_T], _R]) -> None:
-        self._here = Here(function)
+        self._here = InProcess(function)
         self._returned: list[_R] = []
         self._shared = _Shared()
         (theirs, ours), (answer, answers) = os.pipe(), os.pipe()
-        with deaf():
+        with interrupts_blocked():
             self._copy = os.fork()
             if not self._copy:
                 os.close(ours)

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 
 @dataclass(frozen=True)
-class Spot:
+class TextRange:
     """A stretch of a line: line and columns from 0."""
 
     uri: str

@@ -13,20 +13,20 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.target import EncodedCommands
-from tdb_dap.targets.plans.forms import SPACES, Shape, Spot
+from tdb_dap.targets.plans.forms import SPACES, AddressSlot, Shape
 
 NOTHING = -2
 """Number of a command that moves no data."""
 UNKNOWN = -1
 """Number of a command that has to be executed by itself."""
-MOST_SPOTS = 8
+MOST_SLOTS = 8
 
 Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Numbers of spaces, and offsets."""
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Batch:
     """Commands [first, stop) of a program."""
 
     commands: ReferenceType[EncodedCommands]
@@ -36,22 +36,22 @@ class Stretch:
     numbers: NDArray[np.int32]
     """The number of each command's form."""
     spaces: NDArray[np.int8]
-    """(commands, spots): the number of the space that each spot lies in."""
+    """(commands, slots): the number of the space that each slot lies in."""
     offsets: NDArray[np.int64]
-    """(commands, spots): and where in it."""
+    """(commands, slots): and where in it."""
 
     def holds(self, commands: EncodedCommands, memory: Memory, ordinal: int) -> bool:
         """Whether a command is one of these."""
         return self.commands() is commands and self.memory() is memory and self.first <= ordinal < self.stop
 
 
-def places_of(raw: NDArray[np.uint8], spot: Spot, geometry: Geometry) -> Places:
-    """Space and offset of one spot in many descriptors, (commands, bytes and eight more); as ``Spot.located``."""
-    low = _bits(raw, spot.low, spot.low_mask)
-    if spot.high >= 0:
-        return _located(_bits(raw, spot.high, spot.high_mask) << 32 | low, geometry)
-    low = low + spot.first
-    if spot.is_static:
+def places_of(raw: NDArray[np.uint8], slot: AddressSlot, geometry: Geometry) -> Places:
+    """Space and offset of a slot in many descriptors, (commands, bytes and eight more); as ``AddressSlot.located``."""
+    low = _bits(raw, slot.low, slot.low_mask)
+    if slot.high >= 0:
+        return _located(_bits(raw, slot.high, slot.high_mask) << 32 | low, geometry)
+    low = low + slot.first
+    if slot.is_static:
         return np.full(low.size, SPACES[Space.STATIC]), low % geometry.static_bytes
     spaces, offsets = _located(low, geometry)
     is_local = low < geometry.local_bytes

@@ -77,7 +77,7 @@ def test_every_file_of_data_that_a_context_finds_is_one_that_is_named(model: Pat
 
 
 def test_cycle_counts_of_other_cores_are_named(tmp_path: Path) -> None:
-    from tdb_dap.system.remarks import Once, heard_by
+    from tdb_dap.system.notices import Once, heard_by
     from tdb_dap.tools.profile.compiler_table import _files
 
     entry = "Conv2D_39|CONV|s:19764|b:18|g:10|e:41715|t:21952\n"

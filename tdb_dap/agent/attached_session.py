@@ -12,7 +12,7 @@ from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system.ports import address
 
 
-class GuestSession(Session):
+class AttachedSession(Session):
     """The same questions, asked to a running session of a user through the port that the invitation has named.
 
     The user's view stays where it is unless ``show`` is given. What runs a whole model (check, sanitize, report) does

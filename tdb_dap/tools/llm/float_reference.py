@@ -46,12 +46,12 @@ class _Open:
     last: dict[str, int]
 
 
-class Beside(Observer):
-    """Takes down the tokens of an answer, and compares every launch with the float model on the same states.
+class FloatReference(Observer):
+    """Records the tokens of a completion, and compares every launch with the float model on the same states.
 
-    ``beside``: None: only the tokens are taken down; ``given``: the tokens that are fed back in place of the answered
-    ones; ``stops``: whether a run is to stop at what is wrong; then it does so after the op that has made it.
-    ``parts``: number of a launch -> what was found; ``answered``: number of a token -> its id.
+    ``float_model``: None records the tokens only; ``given``: tokens to feed back instead of the completed ones;
+    ``stops``: whether a run stops at a mismatch, after the op that computed it.
+    ``parts``: number of a launch -> its comparison; ``answered``: number of a token -> its id.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Beside(Observer):
         model: LanguageModel,
         prompt: Sequence[int],
         given: Sequence[int],
-        beside: FloatModel | None,
+        float_model: FloatModel | None,
         stops: Callable[[], bool] = lambda: False,
     ) -> None:
         self.parts: dict[int, Part] = {}
@@ -69,18 +69,18 @@ class Beside(Observer):
         self._model = model
         self._prompt = list(prompt)
         self._given = tuple(given)
-        self._float = beside
+        self._float = float_model
         self._stops = stops
         self._passes = passes(program.launches)
         self._places = {place.launch.number: place for place in places(program, self._passes, len(self._prompt))}
         self._begins = {own[0].start: number for number, own in enumerate(self._passes)}
         self._starts = {program.first_own(place.launch): place for place in self._places.values()}
         self._ends = {place.launch.stop - 1: place for place in self._places.values()}
-        sources = sources_of(model) if beside is not None else {}
+        sources = sources_of(model) if float_model is not None else {}
         self._limits = {net: limits_of(context) for net, context in sources.items()}
         self._made: dict[int, _Made] = {}
         self._open: _Open | None = None
-        self._ideal = _Ideal(beside, model.layers) if beside is not None else None
+        self._ideal = _Ideal(float_model, model.layers) if float_model is not None else None
 
     def expected(self, number: int) -> int | None:
         """The token that the float model gives on its own after the same tokens; None where that is not known."""
@@ -184,15 +184,15 @@ class Beside(Observer):
     def _begun(self, machine: Machine, place: Place) -> _Open | None:
         """A launch with its expected tensors; None where those before it were not seen."""
         launch, is_prefill = place.launch, place.number == 0
-        ids, beside = self.ids_before(place.number), self._float
-        if ids is None or beside is None:
+        ids, float_model = self.ids_before(place.number), self._float
+        if ids is None or float_model is None:
             return None
         count = place.count
         kind = launch.net.rpartition("_")[0]
         if launch.net in ("embedding", "embedding_cache"):
             fed = np.array(ids[place.first : place.first + count])
             given = _same("input_ids", fed, self._read(machine, launch, 0)[:count])
-            wanted = {self._output(launch, 0): beside.embedded(fed)}
+            wanted = {self._output(launch, 0): float_model.embedded(fed)}
             return self._opened(place, wanted, given, count, is_prefill)
         states = self._made.get(launch.number - 1, _Made()).states if not place.begins else None
         if place.begins:  # whoever drives the model has looked up the embedding
@@ -200,15 +200,15 @@ class Beside(Observer):
         if states is None:
             return None
         if kind in ("block", "block_kv", "block_cache"):
-            return self._block(machine, place, beside, states)
+            return self._block(machine, place, float_model, states)
         if launch.net == "lm_head":
             given = _same("hidden_states", states[-1], self._read(machine, launch, 0))
-            logits = beside.logits(states[-1])
+            logits = float_model.logits(states[-1])
             wanted = {"lm_head": logits, "lm_head.reshape": logits, "": logits}
             return self._opened(place, wanted, given, 1, False)
         return self._opened(place, {}, (), 1, False)
 
-    def _block(self, machine: Machine, place: Place, beside: FloatModel, states: Array) -> _Open | None:
+    def _block(self, machine: Machine, place: Place, float_model: FloatModel, states: Array) -> _Open | None:
         model, launch, is_prefill = self._model, place.launch, place.number == 0
         before, count = place.first, place.count
         positions = np.arange(before, before + count)
@@ -228,7 +228,7 @@ class Beside(Observer):
             if history:
                 given += self._history(machine, launch, history + which, name, caches[which])
         layer = int(launch.net.rpartition("_")[2])
-        wanted = beside.block(layer, states, positions, *caches)
+        wanted = float_model.block(layer, states, positions, *caches)
         return self._opened(place, wanted, tuple(given), count, is_prefill)
 
     def _history(self, machine: Machine, launch: Launch, index: int, name: str, wanted: Array | None) -> list[str]:
@@ -326,8 +326,8 @@ def _same(name: str, wanted: Array, actual: Array) -> tuple[str, ...]:
 class _Ideal:
     """The float model on its own, with caches of its own."""
 
-    def __init__(self, beside: FloatModel, layers: int) -> None:
-        self._float = beside
+    def __init__(self, float_model: FloatModel, layers: int) -> None:
+        self._float = float_model
         self._layers = layers
         self._start()
 

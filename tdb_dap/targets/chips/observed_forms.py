@@ -23,7 +23,7 @@ Known = dict[tuple[int, ...], tuple[Form, tuple[int, ...]]]
 """Bits that are no addresses, core and lanes -> the form, and the number of the place of each tensor."""
 
 
-class MetForms:
+class ObservedForms:
     """The forms of one chip."""
 
     def __init__(self, geometry: Geometry) -> None:
@@ -36,7 +36,7 @@ class MetForms:
         """The form of a command and the addresses of its tensors. ``word``: the descriptor as a number."""
         geometry = self._geometry
         for shape, known in self._shapes.get(kind, ()):
-            places = [spot.located(word, geometry) for spot in shape.spots]
+            places = [slot.located(word, geometry) for slot in shape.slots]
             observed = known.get((word & shape.mask, core, *[lane_of(place, geometry) for place in places]))
             if observed is not None:
                 form, numbers = observed
@@ -65,7 +65,7 @@ class MetForms:
             for side in (bound.operands, bound.results)
         ]
         form = Form(*[tuple([view for _, view in side]) for side in sides])
-        places = [spot.located(word, geometry) for spot in shape.spots]
+        places = [slot.located(word, geometry) for slot in shape.slots]
         key = (word & shape.mask, bound.fields.core, *[lane_of(place, geometry) for place in places])
         known[key] = form, tuple([numbers[role] for side in sides for role, _ in side])
         self._count += 1

@@ -94,7 +94,7 @@ INF = Special("inf", "An infinity is born", "infinity", _is_infinite)
 DENORMAL = Special("denormal", "A subnormal number is born", "subnormal number", _is_subnormal)
 
 
-class Birth(Observer):
+class Origin(Observer):
     """Looks at the results of each command, and at its operands where these hold something special."""
 
     looks_back = True

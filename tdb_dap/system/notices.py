@@ -56,7 +56,7 @@ def sources_missing(bmodel: Path, mlir: Path | None, locations: Path | None) -> 
     )
 
 
-def remark(text: str) -> None:
+def notice(text: str) -> None:
     """Say something that the user has to know of what was opened."""
     listener = _LISTENER.get()
     if listener is not None:

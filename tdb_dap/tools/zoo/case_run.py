@@ -35,7 +35,7 @@ _COMPILING = "compile"
 """The step that comes before all that is asked: compiling, and reading the files."""
 
 
-class Attempt:
+class CaseRun:
     """One case, from its files to a result. ``scratch``: an empty folder; ``stop``: whether to give up."""
 
     def __init__(self, case: Case, scratch: Path, stop: Callable[[], bool]) -> None:
@@ -171,10 +171,10 @@ def command_line(case: Case, steps: Sequence[Step]) -> str:
     return shlex.join(words)
 
 
-def attempt(case: Case, stop: Callable[[], bool] = lambda: False) -> Result:
+def run_case(case: Case, stop: Callable[[], bool] = lambda: False) -> Result:
     """Work on a case in a folder that is gone afterwards. KeyboardInterrupt when ``stop`` says so."""
     with tempfile.TemporaryDirectory(prefix="tdb-dap-zoo-") as scratch:
-        return Attempt(case, Path(scratch), stop).result()
+        return CaseRun(case, Path(scratch), stop).result()
 
 
 def versions() -> tuple[tuple[str, str], ...]:
