@@ -136,10 +136,10 @@ class Session:
         if len(line) > _LONGEST or not line.isprintable():
             raise BadInput(f"give one line of at most {_LONGEST} characters")
         done = self._console.do(line)
-        said = self._taken()
+        reply = self._taken()
         if not done:
-            raise TdbError(said or "that cannot be done")
-        return said
+            raise TdbError(reply or "that cannot be done")
+        return reply
 
     def _taken(self) -> str:
         text = self._stream.getvalue()

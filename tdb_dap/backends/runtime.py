@@ -131,8 +131,8 @@ class VendorRuntime:
 
 
 def _tool(executable: Path) -> Path:
-    beside = executable.with_name("model_tool")
-    return beside if beside.is_file() else _near(executable.parent, "model_tool") or beside
+    sibling = executable.with_name("model_tool")
+    return sibling if sibling.is_file() else _near(executable.parent, "model_tool") or sibling
 
 
 def _execute(command: Sequence[str], folder: Path, executable: Path) -> str:
@@ -147,5 +147,5 @@ def _execute(command: Sequence[str], folder: Path, executable: Path) -> str:
         return f"{command[0]}: {error}"
     if done.returncode == 0:
         return ""
-    said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    return f"{command[0]}: ended with code {done.returncode}: {said[-1][:200] if said else 'it said nothing'}"
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    return f"{command[0]}: ended with code {done.returncode}: {lines[-1][:200] if lines else 'it said nothing'}"

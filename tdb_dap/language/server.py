@@ -93,15 +93,15 @@ def _listen(server: LanguageServer, documents: Documents, problems: _Problems) -
 
     @server.feature("tdb/program")
     def bound(parameters: Any) -> None:
-        told = Bound.model_validate(parameters)
-        documents.bind(told.uri, Path(told.program))
+        body = Bound.model_validate(parameters)
+        documents.bind(body.uri, Path(body.program))
 
     @server.feature("tdb/verdicts")
     async def judged(parameters: Any) -> None:
-        told = Judged.model_validate(parameters)
-        document = documents.get(told.uri)
+        body = Judged.model_validate(parameters)
+        document = documents.get(body.uri)
         if document is not None:
-            document.verdicts = told.verdicts
+            document.verdicts = body.verdicts
             await problems.refresh([document])
 
 
@@ -149,8 +149,10 @@ def _look(server: LanguageServer, documents: Documents) -> None:
         document = documents.get(parameters.text_document.uri)
         if document is None:
             return []
-        place, whole = parameters.position, parameters.context.include_declaration
-        return [_location(text_range) for text_range in document.references(place.line, place.character, whole)]
+        place, with_declaration = parameters.position, parameters.context.include_declaration
+        return [
+            _location(text_range) for text_range in document.references(place.line, place.character, with_declaration)
+        ]
 
 
 def _decorate(server: LanguageServer, documents: Documents) -> None:
@@ -204,10 +206,10 @@ def _colours(document: Document, first: int, last: int) -> list[int]:
 
 def _symbol(entry: Entry, document: Document) -> lsp.DocumentSymbol:
     end = len(document.lines[entry.end_line])
-    whole = lsp.Range(lsp.Position(entry.line, 0), lsp.Position(entry.end_line, end))
+    extent = lsp.Range(lsp.Position(entry.line, 0), lsp.Position(entry.end_line, end))
     chosen = _range(entry.line, 0, len(document.lines[entry.line]))
     children = [_symbol(child, document) for child in entry.children]
-    return lsp.DocumentSymbol(entry.name, _KINDS[entry.kind], whole, chosen, entry.detail, children=children)
+    return lsp.DocumentSymbol(entry.name, _KINDS[entry.kind], extent, chosen, entry.detail, children=children)
 
 
 def _location(text_range: TextRange) -> lsp.Location:

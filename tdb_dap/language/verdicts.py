@@ -53,6 +53,6 @@ def by_op(rows: Iterable[Row]) -> tuple[Verdict, ...]:
 
 def _worst(line: int, rows: list[Row]) -> Verdict:
     row = min(rows, key=lambda row: _WORST.index(row.verdict))
-    told = [*row.complaints, row.blame.text if row.blame is not None else ""] if row.verdict == "fail" else []
-    text = f"{row.name}: {'; '.join(part for part in told if part)}" if told else ""
+    texts = [*row.complaints, row.blame.text if row.blame is not None else ""] if row.verdict == "fail" else []
+    text = f"{row.name}: {'; '.join(part for part in texts if part)}" if texts else ""
     return Verdict(line=line, verdict=row.verdict, text=text)

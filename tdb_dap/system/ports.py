@@ -159,10 +159,10 @@ class AttachServer:
 class Visitor:
     """A connection that has yet to show the token. ``pays``: it has shown a wrong one and waits for that."""
 
-    def __init__(self, door: AttachServer, connected: socket.socket) -> None:
+    def __init__(self, server: AttachServer, connected: socket.socket) -> None:
         self.since = time.monotonic()
         self.pays = False
-        self._door = door
+        self._door = server
         self._connected = connected
 
     def admit(self) -> None:

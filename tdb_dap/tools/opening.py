@@ -186,11 +186,11 @@ def open_debugger(
         raise BadInput(f"{context}: a recording is replayed by the built-in simulator; leave the backend {backend} out")
     files = [reference] if isinstance(reference, str | PathLike) else list(reference)
     paths = [Path(file) for file in files]
-    beside = program.context
-    own_inputs = beside.inputs if inputs is None else None
+    context_files = program.context
+    own_inputs = context_files.inputs if inputs is None else None
     if paths:
         picked_up(inputs=own_inputs)
-    data = Path(inputs) if inputs is not None else beside.inputs
+    data = Path(inputs) if inputs is not None else context_files.inputs
     words: dict[str, Array] = {}
     if data is not None:
         say("reading the inputs")
@@ -225,11 +225,11 @@ def open_debugger(
             for path in paths
         ]
         compared = _compared(paths, expected, tolerance, program)
-    elif beside.reference is not None and (inputs is None or beside.reference.suffix == ".npz"):
+    elif context_files.reference is not None and (inputs is None or context_files.reference.suffix == ".npz"):
         say("reading the reference")
-        compared = _picked_up(beside.reference, program, tolerance, defers)
+        compared = _picked_up(context_files.reference, program, tolerance, defers)
     if not paths:
-        picked_up(inputs=own_inputs, reference=beside.reference if compared is not None else None)
+        picked_up(inputs=own_inputs, reference=context_files.reference if compared is not None else None)
     return make(program, machine, compared)
 
 

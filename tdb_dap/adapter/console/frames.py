@@ -86,9 +86,9 @@ def _reverse_finish(session: Session, rest: str, frame: Frame | None) -> str:
 def _until(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest:
         return execute(session, "n", frame)
-    said = add_breakpoint(session, rest, temporary=True)
+    reply = add_breakpoint(session, rest, temporary=True)
     execute(session, "c", frame)
-    return said
+    return reply
 
 
 def _info_locals(session: Session, rest: str, frame: Frame | None) -> str:

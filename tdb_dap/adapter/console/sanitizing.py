@@ -47,5 +47,5 @@ def _sanitize(session: Session, rest: str, frame: Frame | None) -> str:
             progress.end()
     for finding in result.findings:
         session.feature(Sanitizing).note(finding)
-    said = list(lines(report_of(debugger.program, wanted, result)))
-    return "\n".join([*said, *([f"the run stopped: {result.stopped}"] if result.stopped else [])])
+    report = list(lines(report_of(debugger.program, wanted, result)))
+    return "\n".join([*report, *([f"the run stopped: {result.stopped}"] if result.stopped else [])])

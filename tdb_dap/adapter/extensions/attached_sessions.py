@@ -215,9 +215,9 @@ class _AttachedSession:
             raise BadInput(f"a guest may only look: {', '.join(LOOKS)}")
         moment = self._moment()
         with self._elsewhere(moment):
-            said = execute(self._session, line)
+            reply = execute(self._session, line)
         self._say(f"looks at {self._text(moment)}: {line}")
-        return said
+        return reply
 
     def _go(self, given: GoArguments) -> str:
         commands = self._session.debugger.program.commands

@@ -77,11 +77,11 @@ def set_exception_breakpoints(
     session: Session, arguments: SetExceptionBreakpointsArguments
 ) -> SetBreakpointsResponseBody:
     """Switch on exactly these filters."""
-    asked: list[tuple[str, str | None]] = [(name, None) for name in arguments.filters]
-    asked += [(option.filterId, option.condition) for option in arguments.filterOptions or ()]
+    filters: list[tuple[str, str | None]] = [(name, None) for name in arguments.filters]
+    filters += [(option.filterId, option.condition) for option in arguments.filterOptions or ()]
     wanted: dict[str, str | None] = {}
     answers: list[Breakpoint] = []
-    for name, condition in asked:
+    for name, condition in filters:
         answer = _answer(session, name)
         try:
             wanted |= _meant(name, condition)

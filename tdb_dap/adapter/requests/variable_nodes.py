@@ -129,13 +129,13 @@ def _array(
         shape = load().shape
         axis = next((axis for axis, extent in enumerate(shape) if extent != 1), len(shape) - 1)
         count = shape[axis]
-        whole = _Whole(load, axis, evaluate_name, part, named)
+        loaded = _Whole(load, axis, evaluate_name, part, named)
 
-        def children(start: int, asked: int) -> list[Node]:
-            stop = min(start + asked, count)
+        def children(start: int, limit: int) -> list[Node]:
+            stop = min(start + limit, count)
             if math.prod(shape[axis + 1 :]) == 1:
-                return whole.numbers(start, stop)
-            return [whole.part_at(i) for i in range(start, stop)]
+                return loaded.numbers(start, stop)
+            return [loaded.part_at(i) for i in range(start, stop)]
 
         node.indexed, node.indexed_count, node.indexed_axis = children, count, axis
     return node

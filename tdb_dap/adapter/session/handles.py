@@ -71,8 +71,8 @@ class Node:
         """Part of memory that holds its numbers; of an element, made only when somebody asks."""
         if self.element is None:
             return self.part
-        whole, index = self.element
-        return replace(whole, title=f"{whole.title}[{','.join(map(str, index))}]", index=(*whole.index, index))
+        parent, index = self.element
+        return replace(parent, title=f"{parent.title}[{','.join(map(str, index))}]", index=(*parent.index, index))
 
 
 def leaf(name: str, value: object) -> Node:

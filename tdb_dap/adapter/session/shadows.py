@@ -33,9 +33,9 @@ class Shadows:
         if shadow is None or name is None:
             return arrays
         for title, tensors in (("expected", shadow.expected), ("ideal", shadow.ideal)):
-            whole = tensors.get(name)
+            tensor = tensors.get(name)
             try:
-                part = named.expected(whole) if whole is not None else None
+                part = named.expected(tensor) if tensor is not None else None
             except (ValueError, IndexError):
                 continue  # laid out in another way
             if part is not None and named.view is not None and part.size == named.view.size:

@@ -204,8 +204,8 @@ class _Seen:
 
 def _box(value: MappedTensor, shape: tuple[int, ...]) -> Box:
     slices = value.slices or ()
-    whole = slice(None)
-    padded = (*slices, *(whole,) * (len(shape) - len(slices)))
+    everything = slice(None)
+    padded = (*slices, *(everything,) * (len(shape) - len(slices)))
     bounds = [part.indices(extent) for part, extent in zip(padded, shape, strict=True)]
     return tuple((start, max(start, stop)) for start, stop, _ in bounds)
 

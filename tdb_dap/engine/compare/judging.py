@@ -38,15 +38,15 @@ class Judge:
 
     def __call__(self, gathered: Gathered) -> Checked:
         """The tensor with its verdict."""
-        checked, whole, reference = gathered.checked, gathered.whole, self._reference
-        if whole is None or reference is None:
+        checked, assembled, reference = gathered.checked, gathered.whole, self._reference
+        if assembled is None or reference is None:
             return checked
-        identity, dtype = whole.identity, gathered.dtype
+        identity, dtype = assembled.identity, gathered.dtype
         is_in_order = reference.is_in_order(checked.name, gathered.shape)
         shape = gathered.shape
         result = self._comparer.compare(
             checked.name,
-            Sides(lambda: _sides(reference, checked.name, whole, shape)),
+            Sides(lambda: _sides(reference, checked.name, assembled, shape)),
             reference.tolerances.of(checked.name, dtype.name if dtype else None),
             dtype,
             gathered.scale,
@@ -67,11 +67,11 @@ def misfit(expected: tuple[int, ...], shape: tuple[int, ...]) -> str:
     return f"the reference has shape {list(expected)}, the model {list(shape)}"
 
 
-def _sides(reference: Reference, name: str, whole: Whole, shape: tuple[int, ...]) -> tuple[Array, Array]:
+def _sides(reference: Reference, name: str, assembled: Whole, shape: tuple[int, ...]) -> tuple[Array, Array]:
     array = reference.whole(name, shape)
     assert array is not None
     expected: Array = np.ascontiguousarray(array, np.float32)
-    own = whole.words.shape
+    own = assembled.words.shape
     if expected.shape == own:
-        return whole.numbers(expected), expected
-    return whole.numbers(expected.reshape(own)).reshape(expected.shape), expected
+        return assembled.numbers(expected), expected
+    return assembled.numbers(expected.reshape(own)).reshape(expected.shape), expected

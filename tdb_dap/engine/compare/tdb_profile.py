@@ -164,10 +164,10 @@ def check(debugger: Debugger, tolerance: Tolerance | None = None) -> Iterator[tu
 
 def _compared(debugger: Debugger, point: Point, tolerance: Tolerance) -> Judgement:
     value, reference = point.value, debugger.reference
-    whole = reference.named(value.name, value.name.removeprefix("load_")) if reference is not None else None
-    if whole is None or value.view is None:
+    reference_value = reference.named(value.name, value.name.removeprefix("load_")) if reference is not None else None
+    if reference_value is None or value.view is None:
         return Judgement("Unknown")
-    expected = value.expected(whole)
+    expected = value.expected(reference_value)
     stored = debugger.machine.read(_on_core(value.view, point.core)).astype(np.float32)
     return judge((stored - np.float32(value.zero_point)) * np.float32(value.scale), expected, tolerance)
 

@@ -291,9 +291,9 @@ class Memory:
         """
         if view.dtype.per_byte > 1 or view.layout is Layout.STREAM:
             return None
-        shared, shift, whole = self._whole(view, to_read)
-        if whole is not None:
-            return whole
+        shared, shift, index = self._whole(view, to_read)
+        if index is not None:
+            return index
         pieces = self._pieces(view, shared, shift, to_read)
         return pieces[0][1] if len(pieces) == 1 and pieces[0][1].shape == view.shape else None
 
@@ -309,10 +309,10 @@ class Memory:
         """Bytes whose number is in themselves: at most as many as the view says, zeros where the memory ends before."""
         region = self.region(view.space, view.address, view.address + 1, view.core)
         start = view.address - region.start
-        whole: Array = np.zeros(view.shape, np.uint8)
+        result: Array = np.zeros(view.shape, np.uint8)
         stored = region.data[start : start + view.size]
-        whole[: stored.size] = stored
-        return whole
+        result[: stored.size] = stored
+        return result
 
     def _bytes(self, view: View, start: int, stop: int) -> Bytes:
         return self.bytes_at(view.space, start, stop - start, view.core)
@@ -330,11 +330,11 @@ class Memory:
         if len(pieces) == 1 and pieces[0][1].size == view.size:
             return pieces[0][1].copy().reshape(view.shape)
         make = np.empty if view.lane_mask is None else np.zeros
-        whole: Array = make(view.shape, view.dtype.bits_dtype)
+        result: Array = make(view.shape, view.dtype.bits_dtype)
         for index, piece in pieces:
-            part = whole[index]
+            part = result[index]
             part[...] = piece.reshape(part.shape)
-        return whole
+        return result
 
     def write(self, view: View, bits: Array) -> None:
         """Store words of the logical shape; masked-out lanes keep what they hold."""

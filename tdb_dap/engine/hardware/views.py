@@ -265,11 +265,11 @@ class Template:
 
 def _template(view: View) -> Template:
     parts, itemsize = segments(view), view.dtype.itemsize
-    whole = [part for part in parts if part.length >= 0]
-    start = min((part.offset for part in whole), default=0)
-    stop = max((part.offset + part.length + itemsize for part in whole), default=0)
+    slices = [part for part in parts if part.length >= 0]
+    start = min((part.offset for part in slices), default=0)
+    stop = max((part.offset + part.length + itemsize for part in slices), default=0)
     covered = sum(part.length + itemsize for part in parts)
-    single = parts[0] if len(parts) == 1 and whole and parts[0].shape == view.shape else None
+    single = parts[0] if len(parts) == 1 and slices and parts[0].shape == view.shape else None
     return Template(parts, start, stop, view.size * itemsize, covered, single)
 
 

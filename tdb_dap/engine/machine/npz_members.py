@@ -75,9 +75,11 @@ class Member:
             raise zipfile.BadZipFile("Bad magic number for file header")
         file.seek(info.header_offset + _LENGTHS)
         name, extra = struct.unpack("<HH", file.read(4))
-        said = file.read(name).decode("utf-8" if info.flag_bits & _UTF8 else "cp437")
-        if said != info.orig_filename:
-            raise zipfile.BadZipFile(f"File name in directory {info.orig_filename!r} and header {said!r} differ.")
+        stored_name = file.read(name).decode("utf-8" if info.flag_bits & _UTF8 else "cp437")
+        if stored_name != info.orig_filename:
+            raise zipfile.BadZipFile(
+                f"File name in directory {info.orig_filename!r} and header {stored_name!r} differ."
+            )
         start = info.header_offset + _LENGTHS + 4 + name + extra
         is_packed = info.compress_type == zipfile.ZIP_DEFLATED
         member = cls(start, info.compress_size, info.file_size, is_packed)

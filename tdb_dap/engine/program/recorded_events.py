@@ -297,8 +297,8 @@ class _Reader:
                 commands += 1
                 busy.add(core)
             elif kind == Event.HASH:
-                told = self._recording.parsed(index, Hash.parse)
-                known[self._space(told.space), core].add(told.offset, told.offset + told.size)
+                hashed = self._recording.parsed(index, Hash.parse)
+                known[self._space(hashed.space), core].add(hashed.offset, hashed.offset + hashed.size)
             elif kind == Event.REGION:
                 self._region(index)
             elif kind == Event.LAUNCH_BEGIN:
@@ -363,13 +363,13 @@ class _Reader:
         self._tell(self._block(flags, core, start, size)[0])
 
     def _hash(self, index: int, flags: int, core: int, start: int, size: int) -> None:
-        told = self._recording.parsed(index, Hash.parse)
-        space = self._space(told.space)
-        piece = Piece(space, core, self._offset(space, told.offset), told.size)
+        hashed = self._recording.parsed(index, Hash.parse)
+        space = self._space(hashed.space)
+        piece = Piece(space, core, self._offset(space, hashed.offset), hashed.size)
         self._tell(piece)
         self._found.extents.append(piece)
         if self._found.row_count:
-            self._found.expected.setdefault(self._found.row_count - 1, []).append(Expected(piece, told.value))
+            self._found.expected.setdefault(self._found.row_count - 1, []).append(Expected(piece, hashed.value))
 
     def _base(self, index: int, flags: int, core: int, start: int, size: int) -> None:
         base = self._recording.parsed(index, Base.parse)

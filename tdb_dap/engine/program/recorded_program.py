@@ -155,8 +155,8 @@ class RecordedProgram(Program):
     @property
     def notices(self) -> tuple[str, ...]:
         """Texts about what is not in the recording: it was interrupted, or the recorder could not see everything."""
-        told = (self.recording.payload(index) for index in self.recording.of(Event.REMARK).tolist())
-        texts = (self.recording.remark, *(text.decode("utf-8", "replace")[:_LONGEST_NOTICE] for text in told))
+        payloads = (self.recording.payload(index) for index in self.recording.of(Event.REMARK).tolist())
+        texts = (self.recording.remark, *(text.decode("utf-8", "replace")[:_LONGEST_NOTICE] for text in payloads))
         return tuple(dict.fromkeys(visible(text) for text in texts if text))
 
     has_waits = False
@@ -267,8 +267,8 @@ class RecordedProgram(Program):
 
     def _content(self, piece: Piece) -> Bytes:
         if piece.content is None:
-            whole = np.full(-(-piece.size // 8), piece.word, "<u8").view(np.uint8)
-            return whole[: piece.size]
+            words = np.full(-(-piece.size // 8), piece.word, "<u8").view(np.uint8)
+            return words[: piece.size]
         return self.recording.data[piece.content : piece.content + piece.size]
 
     def fill_tables(self, memory: Memory, tables: str) -> None:

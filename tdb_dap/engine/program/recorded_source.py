@@ -192,43 +192,43 @@ class RecordedSource:
     def __init__(
         self, models: RecordedModels, path_of: Callable[[bytes, str], Path], launched: Container[str] = ()
     ) -> None:
-        whole = {model.source: model for model in models.models if model.source is not None and not model.nets}
-        apart = [
+        static_models = {model.source: model for model in models.models if model.source is not None and not model.nets}
+        others = [
             ((model.number, net), source)
             for model in models.models
             for net, (source, _) in model.nets.items()
             if net in launched
         ]
         self._prefixes = {
-            (model.number, ""): f"{_module(model, number)}." if len(whole) + len(apart) > 1 else ""
+            (model.number, ""): f"{_module(model, number)}." if len(static_models) + len(others) > 1 else ""
             for number, model in enumerate(models.models)
         }
         self._prefixes |= {
-            key: f"model{key[0]}.{key[1]}." if len(models.models) > 1 else f"{key[1]}." for key, _ in apart
+            key: f"model{key[0]}.{key[1]}." if len(models.models) > 1 else f"{key[1]}." for key, _ in others
         }
         self.mlir: MlirFile | None = None
         self._locations: dict[tuple[int, str], list[LocationRecord]] = {}
         self._first_lines: dict[tuple[int, str], int] = {}
-        if not whole and not apart:
+        if not static_models and not others:
             return
-        parts = [(self._prefixes[model.number, ""], source) for source, model in whole.items()]
-        parts += [(self._prefixes[key], source) for key, source in apart]
+        parts = [(self._prefixes[model.number, ""], source) for source, model in static_models.items()]
+        parts += [(self._prefixes[key], source) for key, source in others]
         joined = JoinedText(parts)
-        first = dict(zip(whole, joined.before, strict=False))
+        first = dict(zip(static_models, joined.before, strict=False))
         self._first_lines = {(one.number, ""): first[one.source] for one in models.models if one.source in first}
-        self._first_lines |= dict(zip((key for key, _ in apart), joined.before[len(whole) :], strict=True))
+        self._first_lines |= dict(zip((key for key, _ in others), joined.before[len(static_models) :], strict=True))
         text = joined.text.decode("utf-8", "replace")
-        if not apart:
-            own = [model.own_file() for model in whole.values()]
+        if not others:
+            own = [model.own_file() for model in static_models.values()]
             path = own[0] if len(own) == 1 else None
             origins = [
                 SourceFile(there or Path(), hashlib.sha256(source).hexdigest(), before)
-                for source, there, before in zip(whole, own, joined.before, strict=True)
+                for source, there, before in zip(static_models, own, joined.before, strict=True)
             ]
             sha256, several = (origins[0].sha256, ()) if len(origins) == 1 else ("", tuple(origins))
             self.mlir = MlirFile(text, path or path_of(joined.text, ""), sha256, parts=several)
             return
-        names = [*("" for _ in whole), *(net for (_, net), _ in apart)]
+        names = [*("" for _ in static_models), *(net for (_, net), _ in others)]
         files = [
             SourceFile(path_of(source, net), hashlib.sha256(source).hexdigest(), before)
             for (_, source), net, before in zip(parts, names, joined.before, strict=True)
@@ -342,16 +342,18 @@ def _relocations(
     base = geometry.device_address(Space.GLOBAL, 0)
     # The runtime tells addresses without the tag that commands on some chips have.
     found_moves = [
-        Relocation(old, old + 1, told - old, name)
+        Relocation(old, old + 1, candidate - old, name)
         for (old, name), new in part.borders.items()
-        for told in (new, base + new)
-        if told in everywhere
+        for candidate in (new, base + new)
+        if candidate in everywhere
     ]
     explained = {move.start + move.offset for move in found_moves}
     placed = {move.start for move in found_moves}
     opaque = _opaque(mapped, by_ordinal) if part.is_dynamic else frozenset[str]()
     given = [
-        Relocation(old, old + 1, next(told for told in (new, base + new) if _is_ddr(told, geometry)) - old, name)
+        Relocation(
+            old, old + 1, next(candidate for candidate in (new, base + new) if _is_ddr(candidate, geometry)) - old, name
+        )
         for (old, name), new in part.borders.items()
         if name in opaque and old not in placed and (_is_ddr(new, geometry) or _is_ddr(base + new, geometry))
     ]

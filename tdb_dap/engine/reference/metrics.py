@@ -308,8 +308,8 @@ def _blocks(size: int, channels: int, inner: int) -> Iterator[tuple[int, int]]:
             for start in range(first, first + inner, _BLOCK):
                 yield start, min(start + _BLOCK, first + inner)
         return
-    whole = channels if inner == 1 else inner
-    step = max(1, _BLOCK // whole) * whole
+    row = channels if inner == 1 else inner
+    step = max(1, _BLOCK // row) * row
     for start in range(0, size, step):
         yield start, min(start + step, size)
 

@@ -145,7 +145,7 @@ class Tolerances:
         return any(fits(name, pattern) for pattern in self.excepted)
 
 
-def _limits(text: str, whole: str) -> dict[str, float]:
+def _limits(text: str, option: str) -> dict[str, float]:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) == 2 and not any("=" in part for part in parts):
         parts = [f"cosine={parts[0]}", f"euclidean={parts[1]}"]
@@ -157,12 +157,12 @@ def _limits(text: str, whole: str) -> dict[str, float]:
             limit = float(number)
         except (KeyError, ValueError):
             raise BadInput(
-                f"tolerance {whole!r}: {part!r} is not LIMIT=NUMBER; limits are {', '.join(_KEYS)}, for example "
+                f"tolerance {option!r}: {part!r} is not LIMIT=NUMBER; limits are {', '.join(_KEYS)}, for example "
                 "'f16:cosine=0.98' or 'conv*:ulp=2'"
             ) from None
         least, most = _RANGES[name]
         if not least <= limit <= most:  # nor is NaN, to which everything would compare as within the limit
-            raise BadInput(f"tolerance {whole!r}: {part!r}: {key.strip()} is a number from {least:g} to {most:g}")
+            raise BadInput(f"tolerance {option!r}: {part!r}: {key.strip()} is a number from {least:g} to {most:g}")
         limits[name] = limit
     return limits
 

@@ -53,12 +53,12 @@ def bounds(program: Program) -> Iterator[Finding]:
     rest = np.setdiff1d(np.flatnonzero(~passed_over[rows.view]), list(problems))
     for row, text in _outside_of_buffers(program, rows, rest):
         problems[row] = text
-    said: set[tuple[int, str]] = set()
+    reported: set[tuple[int, str]] = set()
     for row in sorted(problems):
         command = program.commands[int(rows.ordinal[row])]
-        if (command.ordinal, problems[row]) in said:
+        if (command.ordinal, problems[row]) in reported:
             continue
-        said.add((command.ordinal, problems[row]))
+        reported.add((command.ordinal, problems[row]))
         verb = "writes" if rows.is_write[row] else "reads"
         text = f"{title_of(command)} {verb} {_bytes(program, rows, row)}: {problems[row]}"
         # What is read beyond a buffer and not used does no harm.

@@ -368,9 +368,9 @@ def _value(
     is_moved_out = op.name == "tpu.Store" and is_result
     local = maker is not None and maker.group_line is not None and maker.group_line == op.group_line
     if local and maker is not None and not is_moved_out and maker.attributes.get("ginfo"):
-        told = instance.shape if is_result and position == 0 else None
+        known_shape = instance.shape if is_result and position == 0 else None
         here = known.get(op.operands[0] if is_result and op.name in _MOVES and op.operands else value)
-        run = told or (here.shape if here is not None else None)
+        run = known_shape or (here.shape if here is not None else None)
         return _local(maker, instance.slice_index, name, text, run or shape, element, run is not None)
     if match[2] is None or (maker is not None and maker.name.startswith(_ON_PROCESSOR)):
         return {}

@@ -106,9 +106,9 @@ class MappedTensor:
         result = copy(self)
         result.__dict__.pop("view", None)
         result.address += view.dtype.itemsize * sum(a * b for a, b in zip(by, view.strides, strict=True))
-        whole = by if len(by) != 4 or len(self.slices or ()) != 5 else (*by[:2], 0, *by[2:])
-        if self.slices is not None and len(whole) == len(self.slices):
-            moved = (f"{part.start + a}:{part.stop + a}" for part, a in zip(self.slices, whole, strict=True))
+        offsets = by if len(by) != 4 or len(self.slices or ()) != 5 else (*by[:2], 0, *by[2:])
+        if self.slices is not None and len(offsets) == len(self.slices):
+            moved = (f"{part.start + a}:{part.stop + a}" for part, a in zip(self.slices, offsets, strict=True))
             result.slice_text = f"[{', '.join(moved)}]"
         return result
 
@@ -188,9 +188,9 @@ class MappedTensor:
         _, c, d, h, w = self.reshape
         return (h * w, d * h * w, w, 1) if self.is_3d_group else (c * d * h * w, d * h * w, w, 1)
 
-    def expected(self, whole: NDArray[Any]) -> NDArray[Any]:
+    def expected(self, tensor: NDArray[Any]) -> NDArray[Any]:
         """The part of reference data for the whole tensor that this value should hold; ValueError if it cannot fit."""
-        part = whole.reshape(self.reshape) if self.reshape else whole
+        part = tensor.reshape(self.reshape) if self.reshape else tensor
         if self.slices is not None:
             part = part[self.slices]
         return self.arranged(part)

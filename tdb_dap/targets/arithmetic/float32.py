@@ -133,8 +133,8 @@ def exponent_range(numbers: Array) -> tuple[int, int]:
 
     Subnormals count as exponent -127.
     """
-    whole = np.ascontiguousarray(numbers, np.float32)
-    sizes = whole.view(np.uint32) & np.uint32(0x7FFFFFFF)
+    values = np.ascontiguousarray(numbers, np.float32)
+    sizes = values.view(np.uint32) & np.uint32(0x7FFFFFFF)
     largest = int(sizes.max(initial=0))
     if largest >= _EXPONENT:
         largest = int(sizes[sizes < _EXPONENT].max(initial=0))

@@ -81,8 +81,8 @@ def keys_of(raw: NDArray[np.uint8], shape: Shape, places: Sequence[Places], geom
         is_local = spaces == SPACES[Space.LOCAL]
         lanes = np.where(is_local, offsets // geometry.lane_bytes, -1 - spaces).astype("<i8")
         parts.append(lanes.reshape(-1, 1).view(np.uint8))
-    whole = np.concatenate(parts, axis=1)
-    data, width = whole.tobytes(), whole.shape[1]
+    keys = np.concatenate(parts, axis=1)
+    data, width = keys.tobytes(), keys.shape[1]
     return [data[start : start + width] for start in range(0, len(data), width)]
 
 

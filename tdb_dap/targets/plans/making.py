@@ -256,13 +256,13 @@ def _move(source: Array, to: Array) -> ElementsRecord:
     return _call(replace(moved(words), shape=to.shape, dtype=to.dtype), to)
 
 
-def _is_part(part: Array, whole: Array) -> bool:
+def _is_part(part: Array, array: Array) -> bool:
     """Whether an array has its numbers where another one has."""
     while part.base is not None and isinstance(part.base, np.ndarray):
         part = part.base
-    while whole.base is not None and isinstance(whole.base, np.ndarray):
-        whole = whole.base
-    return part is whole
+    while array.base is not None and isinstance(array.base, np.ndarray):
+        array = array.base
+    return part is array
 
 
 def _shaped(numbers: Array, shape: tuple[int, ...]) -> Array:

@@ -47,8 +47,8 @@ class Tensor:
         self.low, self.high = start - view.address, stop - view.address
         pointer: int = self._memory.__array_interface__["data"][0]
         self.origin = pointer - self.low
-        whole = self.pieces[0][1] if len(self.pieces) == 1 else None
-        self.whole = whole if whole is not None and whole.shape == view.shape else None
+        only = self.pieces[0][1] if len(self.pieces) == 1 else None
+        self.whole = only if only is not None and only.shape == view.shape else None
 
     @cached_property
     def inner(self) -> int:
@@ -120,8 +120,8 @@ class Tensor:
         if self.low != result.low or self.view.dtype.itemsize != result.view.dtype.itemsize:
             return False
         return all(
-            extent == 1 or (extent == whole and own == to)
-            for extent, own, whole, to in zip(
+            extent == 1 or (extent == full and own == to)
+            for extent, own, full, to in zip(
                 self.whole.shape, self.whole.strides, result.whole.shape, result.whole.strides, strict=True
             )
         )

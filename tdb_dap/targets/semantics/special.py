@@ -63,19 +63,19 @@ def exponential(x: Operation) -> tuple[Array, Array, Array]:
 
     numbers = without_subnormals(x["input"].numbers, FLUSHED_F16)
     exponents = np.fmin(np.fmax(rounded(numbers * _LOG2_E), np.float32(-15)), np.float32(16))
-    whole = np.floor(exponents) + np.float32(0)
-    fraction = rounded(exponents - whole)
+    integers = np.floor(exponents) + np.float32(0)
+    fraction = rounded(exponents - integers)
     step = np.floor(fraction * op.TABLE)
     left = rounded(fraction - step / np.float32(op.TABLE))
     rows = x["series"].numbers[0, np.arange(numbers.shape[1]) % x["series"].bits.shape[1], 0]
     series = without_subnormals(rows, FLUSHED_F16)
     place = step.astype(np.int64)
-    exact = np.ldexp(table[place % op.TABLE], whole.astype(np.int64) + place // op.TABLE)
+    exact = np.ldexp(table[place % op.TABLE], integers.astype(np.int64) + place // op.TABLE)
     power = rounded(without_subnormals(exact, FLUSHED_F16))
     total = np.broadcast_to(series[None, :, None, -1:], numbers.shape)
     for k in range(series.shape[1] - 2, -1, -1):
         total = rounded(rounded(total * left) + series[None, :, None, k : k + 1])
-    return x.dtype.encode(rounded(total * power)), _scratch(x, whole, exponents), _scratch(x, power, left)
+    return x.dtype.encode(rounded(total * power)), _scratch(x, integers, exponents), _scratch(x, power, left)
 
 
 def _scratch(x: Operation, first: Array, second: Array) -> Array:

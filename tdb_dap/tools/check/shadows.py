@@ -132,18 +132,18 @@ def computed_of(comparisons: Sequence[Looked]) -> dict[str, Array]:
     for looked in comparisons:
         if looked.actual is not None and looked.expected is not None and looked.row.role != "operand":
             parts.setdefault(looked.row.name, []).append(looked)
-    whole: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for name, several in parts.items():
         complete = next((one for one in reversed(several) if one.row.covered >= 1), None)
         if complete is not None:
-            whole[name] = np.asarray(complete.actual, np.float64)
+            arrays[name] = np.asarray(complete.actual, np.float64)
         elif sum(one.row.covered for one in several) > _NEARLY_ALL:
             merged = np.array(several[0].expected, np.float64)
             for one in several:
                 part = np.asarray(one.actual, np.float64)
                 merged = np.where(part != np.asarray(one.expected, np.float64), part, merged)
-            whole[name] = merged
-    return whole
+            arrays[name] = merged
+    return arrays
 
 
 def _actual(looked: Looked | None) -> Array | None:

@@ -73,12 +73,12 @@ def _where(program: str) -> str | None:
 
 def _look(editor: Editor, path: str, patience: float) -> Check:
     name = f"client:{editor.program}"
-    said = _ask(path, ["--version"], patience)
-    if said is None:
+    output = _ask(path, ["--version"], patience)
+    if output is None:
         text = f"{editor.title} is there and does not say its version within {patience:g} seconds"
         return Check(name, "note", text, f"{editor.program} --version")
-    version = re.search(r"\d+(\.\d+)+[\w.+-]*", said)
-    text = f"{editor.title} {version[0] if version else said.strip()[:_LONGEST]}".rstrip()
+    version = re.search(r"\d+(\.\d+)+[\w.+-]*", output)
+    text = f"{editor.title} {version[0] if version else output.strip()[:_LONGEST]}".rstrip()
     if not editor.has_extension:
         return Check(name, "ok", text)
     listed = _ask(path, ["--list-extensions", "--show-versions"], patience)

@@ -56,8 +56,8 @@ def convolve(call: Call) -> Array:
     sums = convolved(call, x, weight)
     bias = call.optional(2)
     if zero and bias is not None:  # the compiler has taken the zero point times the weights off the bias
-        whole = weight.reshape(weight.shape[0], -1).sum(axis=1)
-        bias = bias.reshape(-1) + zero * whole
+        weight_sums = weight.reshape(weight.shape[0], -1).sum(axis=1)
+        bias = bias.reshape(-1) + zero * weight_sums
     sums = with_bias(sums, bias)
     if call.result is not None and not call.result.is_quantised:
         return call.relu(sums)  # another op requantises

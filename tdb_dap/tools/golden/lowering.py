@@ -213,8 +213,8 @@ def _weight_at(array: Array, call: Call, place: int, main: MlirOp, after: Level)
         return array
     if kind.storage in HALF:
         return kind.stored(array)
-    whole = _WEIGHT.match(kind.storage)
-    if whole is None or place != 1 or call.name not in LINEAR:
+    match = _WEIGHT.match(kind.storage)
+    if match is None or place != 1 or call.name not in LINEAR:
         return array
     held = _held_weight(array, main, after)
     if held is not None:

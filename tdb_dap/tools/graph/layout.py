@@ -91,9 +91,9 @@ def _ordered(
     """The same layers with fewer crossings."""
     places = {id: i / max(len(layer), 1) for layer in layers for i, id in enumerate(layer)}
     for sweep in range(_SWEEPS):
-        beside = after if sweep % 2 else before
+        neighbours = after if sweep % 2 else before
         for layer in reversed(layers) if sweep % 2 else layers:
-            wanted = {id: _mean([places[other] for other in beside.get(id, ())], places[id]) for id in layer}
+            wanted = {id: _mean([places[other] for other in neighbours.get(id, ())], places[id]) for id in layer}
             layer.sort(key=wanted.__getitem__)
             places.update((id, i / len(layer)) for i, id in enumerate(layer))
     return layers
@@ -106,9 +106,9 @@ def _positions(
     step = NODE_WIDTH + _ACROSS
     across = {id: (i - len(layer) / 2) * step for layer in layers for i, id in enumerate(layer)}
     for sweep in range(_SWEEPS):
-        beside = after if sweep % 2 else before
+        neighbours = after if sweep % 2 else before
         for layer in reversed(layers) if sweep % 2 else layers:
-            wanted = [_mean([across[other] for other in beside.get(id, ())], across[id]) for id in layer]
+            wanted = [_mean([across[other] for other in neighbours.get(id, ())], across[id]) for id in layer]
             across.update(zip(layer, _apart(wanted, step), strict=True))
     return across
 

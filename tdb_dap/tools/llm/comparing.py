@@ -180,6 +180,6 @@ def _padded(array: Array, rows: int | None, length: int) -> Array:
     """With rows of NaN up to the length of a prefill: what padding gives does not count."""
     if rows is None:
         return array[None]
-    whole = np.full((1, length, *array.shape[1:]), np.nan)
-    whole[0, :rows] = array
-    return whole
+    padded = np.full((1, length, *array.shape[1:]), np.nan)
+    padded[0, :rows] = array
+    return padded

@@ -88,9 +88,11 @@ def _template(folder: Path) -> tuple[str, dict[str, str]]:
         try:
             configuration: Any = json.loads(read_file(path, limits.REPORT)) if path.is_file() else {}
             words = {name: _word(configuration[name]) for name in ("bos_token", "eos_token") if configuration.get(name)}
-            apart = place / "chat_template.jinja"
+            template_file = place / "chat_template.jinja"
             template = (
-                read_file(apart, limits.REPORT).decode() if apart.is_file() else configuration.get("chat_template")
+                read_file(template_file, limits.REPORT).decode()
+                if template_file.is_file()
+                else configuration.get("chat_template")
             )
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             raise BadInput(f"{path}: cannot be used: {error}") from None

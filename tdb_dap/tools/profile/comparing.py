@@ -38,12 +38,12 @@ def compare_with_measured(profile: Profile) -> Comparison | None:
         return None
     expected = np.array([t.expected for t in both])
     taken = np.array([t.cycles for t in both])
-    whole = schedule(profile.program, [t.expected for t in profile.commands])
+    scheduled = schedule(profile.program, [t.expected for t in profile.commands])
     return Comparison(
         commands=len(both),
         rank=_rank_correlation(expected, taken),
         ratio=_quotient(float(expected.sum()), float(taken.sum())),
-        total=_quotient(max(s.stop for s in whole), profile.total),
+        total=_quotient(max(s.stop for s in scheduled), profile.total),
     )
 
 

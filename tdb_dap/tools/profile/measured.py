@@ -120,11 +120,11 @@ def _require_same_model(files: MonitorFiles, program: CompiledProgram) -> None:
             raise BadInput(
                 f"{run.path}: is about subnet {run.subnet}, which the model does not have; is it another one?"
             )
-        for core, (told, groups) in enumerate(zip(run.groups, info.groups, strict=False)):
+        for core, (expected, groups) in enumerate(zip(run.groups, info.groups, strict=False)):
             own = tuple((group.dma_count, group.tiu_count) for group in groups)
-            if told and told != own:
+            if expected and expected != own:
                 raise BadInput(
-                    f"{run.path}: core {core} had {_counts(told)} commands, the model has {_counts(own)}; it was "
+                    f"{run.path}: core {core} had {_counts(expected)} commands, the model has {_counts(own)}; it was "
                     "measured on another model"
                 )
 

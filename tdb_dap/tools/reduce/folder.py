@@ -66,14 +66,14 @@ def reduce(directory: Path, folder: Path, report: Callable[[str], None] = lambda
     files = find(directory)
     _refuse(folder)
     stages, findings = examined(files)
-    whole = outcome(files, stages, findings)
-    if whole.is_wrong and whole.tensor and whole.stage not in (TPU, MODEL):
+    triage = outcome(files, stages, findings)
+    if triage.is_wrong and triage.tensor and triage.stage not in (TPU, MODEL):
         raise BadInput(
-            f"{directory}: {whole.tensor} is wrong in stage {whole.stage!r}; ops are cut out of later stages, so "
+            f"{directory}: {triage.tensor} is wrong in stage {triage.stage!r}; ops are cut out of later stages, so "
             "take the op out of the original model"
         )
-    if not whole.is_wrong or not whole.tensor:
-        raise BadInput(f"{directory}: nothing to reduce: {whole.sentence}"[:280])
+    if not triage.is_wrong or not triage.tensor:
+        raise BadInput(f"{directory}: nothing to reduce: {triage.sentence}"[:280])
     top, tpu = (
         next((one for one in stages if one.title == title and one.level is not None), None) for title in (TOP, TPU)
     )
@@ -83,39 +83,39 @@ def reduce(directory: Path, folder: Path, report: Callable[[str], None] = lambda
             f"{directory}: the tensors before the bmodel are missing; run model_transform with --test_result"
         )
     is_compiled = shutil.which(COMPILER) is not None
-    of_top = list(cases_of_top(top, whole.tensor, tpu)) if top is not None and top.tensors else []
-    of_tpu = list(cases_of_tpu(tpu, top, whole.tensor, whole.stage)) if tpu is not None else []
+    of_top = list(cases_of_top(top, triage.tensor, tpu)) if top is not None and top.tensors else []
+    of_tpu = list(cases_of_tpu(tpu, top, triage.tensor, triage.stage)) if tpu is not None else []
     with tempfile.TemporaryDirectory(prefix="tdb-dap-") as temporary:
-        search = Search(files, whole, Path(temporary), is_compiled, report)
+        search = Search(files, triage, Path(temporary), is_compiled, report)
         # Without the compiler only stage tpu can be computed.
-        possible = [*(of_top if is_compiled else []), *(of_tpu if is_compiled or whole.stage == TPU else [])]
+        possible = [*(of_top if is_compiled else []), *(of_tpu if is_compiled or triage.stage == TPU else [])]
         failing = search.first(iter(possible))
         if failing is not None:
             before, failing = failing.size, search.smallest(failing)
-            _finish(folder, failing, whole, before, is_compiled)
-            return _reduced(failing, failing.case.main.level.title, whole, (before, failing.size), search.count)
-        if whole.stage == TPU and tpu is not None and of_tpu:
+            _finish(folder, failing, triage, before, is_compiled)
+            return _reduced(failing, failing.case.main.level.title, triage, (before, failing.size), search.count)
+        if triage.stage == TPU and tpu is not None and of_tpu:
             failing = search.recorded(of_tpu[0], tpu)
             if failing is not None:
-                _finish(folder, failing, whole, failing.size, is_compiled, is_recorded=True)
-                return _reduced(failing, RECORDED, whole, (failing.size, failing.size), search.count)
+                _finish(folder, failing, triage, failing.size, is_compiled, is_recorded=True)
+                return _reduced(failing, RECORDED, triage, (failing.size, failing.size), search.count)
     bmodel = files.get("bmodel")
-    if whole.stage == MODEL and bmodel is not None:
+    if triage.stage == MODEL and bmodel is not None:
         report("commands of the bmodel")
-        left = _sliced(bmodel, whole, stages, folder)
+        left = _sliced(bmodel, triage, stages, folder)
         if left is not None:
-            return Reduced((left.opcode,), 0, MODEL, whole.tensor, None, left, trials=search.count)
+            return Reduced((left.opcode,), 0, MODEL, triage.tensor, None, left, trials=search.count)
     first = next(iter([*of_top, *of_tpu]), None)
     if first is None:
-        raise BadInput(f"{directory}: {whole.tensor} is not computed by an op that could be cut out")
+        raise BadInput(f"{directory}: {triage.tensor} is not computed by an op that could be cut out")
     write(first, folder, files)
-    write_text(folder / "README.md", readme(first, whole, None, folder, (size_of(first), size_of(first))))
-    return Reduced(first.main.titles, len(first.main.level.ops), first.main.level.title, whole.tensor, None)
+    write_text(folder / "README.md", readme(first, triage, None, folder, (size_of(first), size_of(first))))
+    return Reduced(first.main.titles, len(first.main.level.ops), first.main.level.title, triage.tensor, None)
 
 
-def _reduced(failing: Failing, level: str, whole: Triage, sizes: tuple[int, int], trials: int) -> Reduced:
+def _reduced(failing: Failing, level: str, triage: Triage, sizes: tuple[int, int], trials: int) -> Reduced:
     main = failing.case.main
-    return Reduced(main.titles, len(main.level.ops), level, whole.tensor, failing.verdict, None, sizes, trials)
+    return Reduced(main.titles, len(main.level.ops), level, triage.tensor, failing.verdict, None, sizes, trials)
 
 
 def _refuse(folder: Path) -> None:
@@ -130,7 +130,7 @@ def _refuse(folder: Path) -> None:
 
 
 def _finish(
-    folder: Path, failing: Failing, whole: Triage, before: int, is_compiled: bool, is_recorded: bool = False
+    folder: Path, failing: Failing, triage: Triage, before: int, is_compiled: bool, is_recorded: bool = False
 ) -> None:
     """Move the last case to where it was asked for, with the numbers that are wrong and a text."""
     made = failing.folder
@@ -140,13 +140,13 @@ def _finish(
     for pattern in _LEFT_BEHIND:
         for path in made.glob(pattern):
             path.unlink()
-    text = readme(failing.case, whole, failing.verdict, made, (before, failing.size), is_recorded, is_compiled)
+    text = readme(failing.case, triage, failing.verdict, made, (before, failing.size), is_recorded, is_compiled)
     write_text(made / "README.md", text)
     folder.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(made, folder)
 
 
-def _sliced(bmodel: Path, whole: Triage, stages: list[Stage], folder: Path) -> Sliced | None:
+def _sliced(bmodel: Path, triage: Triage, stages: list[Stage], folder: Path) -> Sliced | None:
     before = next((one for one in stages if one.title == TPU and one.level is not None), None)
     inputs: dict[str, Array] = {
         name: stage.tensors[name]
@@ -156,13 +156,13 @@ def _sliced(bmodel: Path, whole: Triage, stages: list[Stage], folder: Path) -> S
         if name in stage.tensors
     }
     try:
-        left = sliced(bmodel, whole, before, inputs, folder)
+        left = sliced(bmodel, triage, before, inputs, folder)
     except TdbError:
         left = None
     if left is None:
         shutil.rmtree(folder, ignore_errors=True)
         return None
-    write_text(folder / "README.md", readme_of_slice(left, whole, shutil.which(COMPILER) is not None))
+    write_text(folder / "README.md", readme_of_slice(left, triage, shutil.which(COMPILER) is not None))
     script = folder / "reproduce.sh"
     write_text(script, _OF_SLICE)
     script.chmod(0o755)

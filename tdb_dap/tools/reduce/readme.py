@@ -34,7 +34,7 @@ _NOT_TRIED = "The compiler was not there: whether the op fails when it is compil
 
 def readme(
     case: Case,
-    whole: Triage,
+    triage: Triage,
     result: Triage | None,
     folder: Path,
     sizes: tuple[int, int],
@@ -49,7 +49,7 @@ def readme(
     """
     main = case.main
     shapes = [f"{name} {list(array.shape)}" for name, array in main.given().items()]
-    lines = [f"# {whole.tensor}", "", whole.sentence, ""]
+    lines = [f"# {triage.tensor}", "", triage.sentence, ""]
     if result is not None:
         lines += [f"Reduced to {len(main.ops)} op(s), {', '.join(main.titles)}: {result.sentence}", ""]
     else:
@@ -67,7 +67,7 @@ def readme(
         "- `expected.npz`: the right results; `actual.npz`: those that are wrong",
         "",
     ]
-    return "\n".join([*lines, *_shown(folder, whole.tensor)])
+    return "\n".join([*lines, *_shown(folder, triage.tensor)])
 
 
 def _shown(folder: Path, tensor: str) -> list[str]:
@@ -88,13 +88,13 @@ def _shown(folder: Path, tensor: str) -> list[str]:
     return [*lines, ""]
 
 
-def readme_of_slice(left: Sliced, whole: Triage, is_compiled: bool) -> str:
+def readme_of_slice(left: Sliced, triage: Triage, is_compiled: bool) -> str:
     """The same for a bmodel that was cut."""
     return "\n".join(
         [
-            f"# {whole.tensor}",
+            f"# {triage.tensor}",
             "",
-            whole.sentence,
+            triage.sentence,
             "",
             (_NOT_ALONE if is_compiled else _NOT_TRIED) + _MODEL,
             "",
