@@ -103,7 +103,7 @@ class Session:
         return self.ask(line)
 
     def stop_at(self, place: str, condition: str, show: bool) -> str:
-        """Run until a place is reached where a condition holds. ``show``: only where a user looks on."""
+        """Run until a place is reached where a condition holds. ``show``: only in the session of a user."""
         self.ask(f"tb {place}" + (f" if {condition}" if condition else ""))
         return self.ask("c")
 

@@ -98,7 +98,7 @@ def asked(connection: Connection) -> Question:
 
 
 def answered(connection: Connection) -> Answer:
-    """The next answer; EOFError if the process is gone, OSError if what it says is nothing."""
+    """The next answer; EOFError if the process is gone, OSError if the reply is malformed."""
     try:
         return _answers.decode(connection.recv_bytes(_MOST))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

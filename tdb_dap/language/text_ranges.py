@@ -1,4 +1,4 @@
-"""A place of a text, which a name leads to."""
+"""A range of a text that a name refers to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 @dataclass(frozen=True)
 class TextRange:
-    """A stretch of a line: line and columns from 0."""
+    """A range of a line: line and columns from 0."""
 
     uri: str
     line: int

@@ -1,4 +1,4 @@
-"""Calls of one function with many arguments, carried out in order: here, or in a copy of this process beside it."""
+"""Calls of one function with many arguments, in order: in this process, or in a forked worker."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _Argument = TypeVar("_Argument", contravariant=True)
 _ROOM = 16 << 20
 """Bytes of arrays of the arguments that wait for the copy, or that it works on."""
 _LINE = 64
-"""Arrays begin at multiples of so many bytes."""
+"""Alignment of arrays, in bytes."""
 _PAUSE = 0.0005
-"""Seconds between two looks whether there is room again."""
+"""Seconds between two checks for free space."""
 
 _ASKED = "asked"
-"""In place of an argument: all results are to be sent."""
+"""In place of an argument: send all results."""
 _FAILED = "failed"
-"""In place of results: a call has failed."""
+"""In place of results: a call failed."""
 
 
 class Calls(Protocol[_Argument, _R]):
@@ -46,11 +46,11 @@ class Calls(Protocol[_Argument, _R]):
         """Everything that was returned since the last time, in the order of the calls."""
 
     def close(self) -> None:
-        """End what is still going on."""
+        """End what still runs."""
 
 
 class InProcess(Generic[_T, _R]):
-    """Calls when they are asked for."""
+    """Calls in this process."""
 
     def __init__(self, function: Callable[[_T], _R]) -> None:
         self._function = function
@@ -68,7 +68,7 @@ class InProcess(Generic[_T, _R]):
 
 
 class ForkedWorker(Generic[_T, _R]):
-    """Calls in a copy of this process, where there can be one (``is_possible``).
+    """Calls in a forked worker, where the platform allows it (``is_possible``).
 
     Arrays of arguments go through memory that both share; larger ones are seen to here, when the copy is done with all
     before them. No error crosses from one process to the other: arguments that a call fails for come back with all
@@ -121,7 +121,7 @@ class ForkedWorker(Generic[_T, _R]):
         return ready
 
     def close(self) -> None:
-        """End the copy, whatever it is doing."""
+        """Kill the worker."""
         if self._is_open:
             self._is_open = False
             self._arguments.close()

@@ -12,7 +12,7 @@ from multiprocessing.context import BaseContext
 
 
 class ParentWatchdog:
-    """A pipe that says nothing: its end in the workers reports that the end in the parent is gone, however it went.
+    """A silent pipe: its end in the workers reports that the end in the parent is closed, for any reason.
 
     ``worker``, with ``arguments``, is the initializer of a pool.
     """
@@ -29,7 +29,7 @@ class ParentWatchdog:
 
     @staticmethod
     def worker(theirs: Connection, ours: Connection | None) -> None:
-        """Tie this process to its parent, which alone answers Ctrl-C."""
+        """End this process with its parent, which alone handles Ctrl-C."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         if ours is not None:
             ours.close()
@@ -38,7 +38,7 @@ class ParentWatchdog:
 
 @contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Inside, Ctrl-C is put off; processes that are started here never hear it, not even before they are set up."""
+    """Inside, Ctrl-C is deferred; processes that are started here never receive it, not even during set-up."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

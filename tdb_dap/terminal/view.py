@@ -55,7 +55,7 @@ class View:
         self.text(highlight.answer(text))
 
     def error(self, text: str) -> None:
-        """Why a line could not be carried out."""
+        """Print why a line failed."""
         self.text(text, "red" if self.is_terminal else "")
 
     def stop(self, why: str, mlir: str, listing: str, values: Sequence[tuple[str, str]]) -> None:

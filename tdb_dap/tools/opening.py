@@ -53,7 +53,7 @@ def open_program(
 ) -> Program:
     """Read and decode one net of a compiled model; BadInput says what is wrong with it.
 
-    ``stage``: None is the first one, or that which takes ``inputs`` (those of the context by default). ``fast``:
+    ``stage``: None: the first one, or the one that takes ``inputs`` (those of the context by default). ``fast``:
     ``Chip.inexact``; ``as_compiled``: see ``CompiledProgram``.
     """
     if Path(context).suffix == RECORDING:
@@ -162,7 +162,7 @@ def open_debugger(
 ) -> Debugger:
     """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so.
 
-    ``stage``: None is that which takes the inputs; ``recording``: of a run of the model, in place of its dynamic
+    ``stage``: None: the one that takes the inputs; ``recording``: of a run of the model, in place of its dynamic
     subnets, or ``remote:HOST:PORT``: a server that makes
     one; ``defers``: who opens it calls ``Reference.verify``; ``make``: the kind of debugger.
     """

@@ -204,7 +204,7 @@ def compiled(tmp_path: Path) -> Path:
 def test_of_two_compilations_in_a_directory_each_has_its_own_reference(compiled: Path) -> None:
     done = tdb_dap("check", compiled)
     assert done.returncode == 0, done.stdout
-    assert "toy_bm1684x_f32_tpu_outputs.npz, found beside the model" in done.stderr
+    assert "toy_bm1684x_f32_tpu_outputs.npz, next to the model" in done.stderr
     (compiled.parent / "toy_bm1684x_f32_tpu_outputs.npz").unlink()
     done = tdb_dap("check", compiled)  # the other one is not taken for its own, though it is the only one
     assert done.returncode == 2
@@ -215,7 +215,7 @@ def test_the_compilers_notes_name_the_reference(compiled: Path) -> None:
     (compiled.parent / "toy_bm1684x_f32_tpu_outputs.npz").rename(compiled.parent / "mine_tpu_outputs.npz")
     (compiled / "ref_files.json").write_text('{"files": {"tpu_output": {"path": "../mine_tpu_outputs.npz"}}}')
     done = tdb_dap("check", compiled)
-    assert (done.returncode, "mine_tpu_outputs.npz, found beside the model" in done.stderr) == (0, True)
+    assert (done.returncode, "mine_tpu_outputs.npz, next to the model" in done.stderr) == (0, True)
 
 
 def test_a_reference_that_was_only_picked_up_and_does_not_fit_is_dropped(compiled: Path) -> None:

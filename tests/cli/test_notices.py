@@ -30,7 +30,7 @@ RUN = {
 }
 """Command lines that run a model. Those that do not run it use no data."""
 
-_USING = re.compile(r"^(?:tdb-dap: using|Using) (.*), found beside the model\.?$", re.M)
+_USING = re.compile(r"^(?:tdb-dap: using|Using) (.*), next to the model\.?$", re.M)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_cycle_counts_of_other_cores_are_named(tmp_path: Path) -> None:
     with heard_by(Once(said.append)):
         for _ in range(2):
             assert [core for core, _ in _files(tmp_path, entry)] == [1, 2]
-    assert said == [f"using cycle counts {tmp_path / 'compiler_profile_*.txt'}, found beside the model"]
+    assert said == [f"using cycle counts {tmp_path / 'compiler_profile_*.txt'}, next to the model"]
 
 
 def test_a_session_says_it_in_the_console_once(client: DapClient, model: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_session_says_it_in_the_console_once(client: DapClient, model: Path) -
     client.expect_stopped("entry")
     said = [line for line in client.printed().splitlines() if "beside the model" in line]
     expected = f"Using inputs {model / 'input_ref_data.dat'} and reference {model / 'toy_tpu_outputs.npz'}"
-    assert said == [f"{expected}, found beside the model."]
+    assert said == [f"{expected}, next to the model."]
 
 
 def test_a_reference_that_was_found_is_compared_with_only_if_asked(model: Path) -> None:

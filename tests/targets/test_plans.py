@@ -1,4 +1,4 @@
-"""Plans: a command carried out as others of its form are does what it does by itself, wherever its operands lie."""
+"""Plans: a command executed by the plan of its form has the same result as by itself, at any address."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ def test_a_place_that_does_not_exist_is_left_to_the_usual_way() -> None:
 
 
 def test_forms_that_two_threads_meet_at_once_get_numbers_of_their_own() -> None:
-    """With one number for both, one would be carried out as the other."""
+    """With one number for both, one would be executed as the other."""
     entered, released = Event(), Event()
 
     class Slow(list[Any]):

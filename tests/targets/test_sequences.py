@@ -148,7 +148,7 @@ def one_by_one(bench: Bench, commands: list[Command]) -> list[Description]:
 def carried_out(
     bench: Bench, commands: list[Command], descriptions: list[Description], before: list[Array]
 ) -> Counter[str]:
-    """How many commands were carried out together, or alone: they leave what was left by each one by itself.
+    """How many commands ran together, or alone: they leave what was left by each one by itself.
 
     ``before``: the memories as they were then.
     """
@@ -281,7 +281,7 @@ def test_a_number_is_added_to_the_sums_of_each_channel_where_they_are() -> None:
 
 
 def test_what_goes_beside_sums_that_are_not_known_is_done_once() -> None:
-    """Which NaN comes out is not known to a plan: the convolution is carried out again, the sum beside it is not."""
+    """Which NaN comes out is not known to a plan: the convolution is executed again, the concurrent sum is not."""
     bench = Bench(chip_named("BM1684X"))
     chip, lane = bench.chip, bench.chip.geometry.lane_bytes
     numbers = bench.memory.local(0).view(np.float32)

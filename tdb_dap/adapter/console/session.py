@@ -83,7 +83,7 @@ def _shown(session: Session, text: str, frame: Frame | None) -> str:
 # Where the session is
 
 
-@verb("status", help="how far the program is, and what this session has", only_looks=True)
+@verb("status", help="progress of the program, and the session's settings", only_looks=True)
 def _status(session: Session, rest: str, frame: Frame | None) -> str:
     debugger = session.debugger
     total = len(debugger.program.commands)
@@ -188,7 +188,7 @@ def _python(session: Session, rest: str, frame: Frame | None) -> str:
 # Plugins
 
 
-@verb("plugin", "plugins", help="what installed plugins have brought", only_looks=True)
+@verb("plugin", "plugins", help="list what installed plugins add", only_looks=True)
 def _plugins(session: Session, rest: str, frame: Frame | None) -> str:
     unusable = load_plugins()
     rows = [

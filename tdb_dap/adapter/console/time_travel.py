@@ -40,7 +40,7 @@ def _set(session: Session, rest: str, frame: Frame | None) -> str:
 @verb(
     "who",
     usage="EXPRESSION [: LEVELS]",
-    help="the last command that wrote it, who wrote what that one read ...",
+    help="the last command that wrote it, and the writers of its operands",
     takes="expression",
 )
 def _who(session: Session, rest: str, frame: Frame | None) -> str:
@@ -107,7 +107,7 @@ def _skip(session: Session, rest: str, frame: Frame | None) -> str:
     return resume_quietly(session, lambda d: d.skip_to(int(rest)))
 
 
-@verb("whatif", usage="[FIELD = NUMBER | N]", help="change the next command; what follows up to command N")
+@verb("whatif", usage="[FIELD = NUMBER | N]", help="change the next command; show the effects up to command N")
 def _what_if(session: Session, rest: str, frame: Frame | None) -> str:
     field, equals, number = rest.partition("=")
     if equals:

@@ -1,4 +1,4 @@
-"""The console: how verbs are declared and lines carried out. The verbs themselves are in the modules ``..._verbs``.
+"""The console: declares verbs and executes lines. The verbs themselves are in the modules ``..._verbs``.
 
 A verb is a function with a line of help; names that users of the vendor debugger know keep their meaning. One that
 moves in time does so when its answer is out, like any other request.

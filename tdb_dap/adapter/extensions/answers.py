@@ -154,7 +154,7 @@ def _number(number: float) -> float | str:
     return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
-@verb("answer", help="the tokens of a language model so far, and what is wrong in each", only_looks=True)
+@verb("answer", help="the tokens of a language model so far, and the mismatches in each", only_looks=True)
 def _answer(session: Session, rest: str, frame: Frame | None) -> str:
     body = answer(session, AnswerArguments())
     lines = [f"prompt: {' '.join(map(str, body['prompt']))}"]

@@ -119,7 +119,7 @@ def invite_agent(session: Session) -> Invitation:
     return {"address": sessions.address, "token": sessions.token}
 
 
-@verb("invite", help="let an agent look at this session: what it has to be started with")
+@verb("invite", help="let an agent attach to this session: print the options to start it with")
 def _invite(session: Session, rest: str, frame: Frame | None) -> str:
     invitation = invite_agent(session)
     return (

@@ -1,4 +1,4 @@
-"""Values beside the lines of a text, for editors that show them where the program has stopped: ``tdb/inlineValues``."""
+"""Values of the lines of a text, for editors that show them inline at a stop: ``tdb/inlineValues``."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _GROUP = ExceptionBreakpointsFilter(
     filter="sanitizers",
     label="Faults that show no wrong number",
-    description="Sanitizers: accesses out of bounds, memory that nobody wrote, races, malformed commands, unused "
+    description="Sanitizers: accesses out of bounds, uninitialised reads, races, malformed commands, unused "
     "results, the first NaN. The condition chooses some of them.",
     default=False,
     supportsCondition=True,

@@ -94,8 +94,8 @@ class Configuration(BaseModel):
     )
     pipeline: str | None = Field(
         None,
-        description="File (.yaml, .json) that says in which order the nets of the bmodel run, and what flows between "
-        "them. All nets are then one program.",
+        description="File (.yaml, .json) with the order in which the nets of the bmodel run, and the data that flows "
+        "between them. All nets are then one program.",
     )
     measured: str | None = Field(
         None,

@@ -35,7 +35,7 @@ from tdb_dap.errors import BackendFailed, BadAccess, BadInput, NotSimulated, Tdb
 from tdb_dap.system.ports import AttachServer, Visitor
 
 SIGN_OF_LIFE = 3.0
-"""Seconds between two while a command is carried out."""
+"""Seconds between two while a command runs."""
 
 _SILENCE = 60.0
 """Seconds that a client may take to read what it asked for."""

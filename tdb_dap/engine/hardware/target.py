@@ -240,12 +240,12 @@ class Planning(Protocol):
     def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
         """Carry out commands from ``first`` on as others of their forms, one after the other, at most to ``stop``.
 
-        The first one that was not; it has to be carried out by itself.
+        The first one that was not; it has to be executed by itself.
         """
         ...
 
     def learn(self, description: Description, descriptor: bytes) -> None:
-        """A command was described and executed: others of its form may then be carried out as it was."""
+        """A command was described and executed: others of its form may then be executed the same way."""
         ...
 
 

@@ -67,7 +67,7 @@ class Backend(Protocol):
     def reversible(self) -> bool:
         """Whether the memories can be brought into an earlier state at any moment.
 
-        If not, nothing is kept for going back: every way back begins at the start, and clients are told.
+        If not, nothing is kept for going back: every way back begins at the start, and clients are notified.
         """
         ...
 

@@ -59,7 +59,7 @@ def consequences(machine: Machine, until: int) -> list[Consequence]:
     """Changes of results up to ``until`` by the edits of commands from this moment on.
 
     Runs twice, without the edits and with them, and comes back; the machine is where it was afterwards. NotSimulated if
-    one of the two runs cannot be carried out.
+    one of the two runs fails.
     """
     here = machine.ordinal
     edits = [edit for edit in machine.edits if isinstance(edit, CommandEdit | Skip) and edit.made_at >= here]

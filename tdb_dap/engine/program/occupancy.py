@@ -74,7 +74,7 @@ class _Open:
 
 
 def residents(program: Program) -> list[Resident]:
-    """All tensors that ops write, in the order in which they are written; what is never read dies where it is born."""
+    """All tensors that ops write, in the order they are written; a tensor that is never read ends where it begins."""
     done: list[Resident] = []
     alive: dict[tuple[Space, int], list[_Open]] = {}
     for record in sorted((r for r in program.source.records if r.ordinals), key=lambda r: r.first):

@@ -283,9 +283,9 @@ class _Reader:
     def _read_blocks(self) -> None:
         """Contents of memory: at the start, and what changed before which command without one.
 
-        A block of DDR or L2 is told before any command touches it for the first time, so the first is what was there at
-        the start; of a core's own memories only what the recording has before its commands. What did not come from the
-        host by then, in a launch, the firmware has written in it.
+        A block of DDR or L2 is reported before the first command that touches it: its first report is its content at
+        the start. Of a core's own memories only the reports before its commands count. Bytes of a launch that did not
+        come from the host by then were written by the firmware.
         """
         known: defaultdict[tuple[Space, int], _Known] = defaultdict(_Known)
         busy: set[int] = set()

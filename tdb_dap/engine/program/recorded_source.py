@@ -263,7 +263,7 @@ class RecordedSource:
         return SourceMap(self.mlir, records_, owners, np.array([record.line for record in raw], np.int64))
 
     def _dynamic(self, part: Part, commands: Sequence[Command]) -> list[tuple[LocationRecord, list[int]]]:
-        """The ops of a dynamic function, found by what the firmware told."""
+        """The ops of a dynamic function, from the firmware's report."""
         assert self.mlir is not None
         mapped = map_commands(self.mlir, part.function, commands, part.boundaries, part.queued)
         records = records_of(mapped, part.arguments)

@@ -1,4 +1,4 @@
-"""When memory begins to belong to an op: what it holds then is left over from others, and not to be used.
+"""When memory begins to belong to an op: its contents are then stale, and must not be used.
 
 An op's results and buffers begin with its first command. The scratchpad of a core holds nothing that lasts from one
 layer group, or op outside of groups, to the next. Groups may overlap: the next one loads its weights before the last
@@ -25,7 +25,7 @@ Period = tuple[int, bool, "int | None"]
 
 @dataclass(frozen=True)
 class LifetimeStart:
-    """Lifetimes that begin with a command. ``left``: stretches of every lane of its core left over from before."""
+    """Lifetimes that begin with a command. ``left``: stale ranges of every lane of its core."""
 
     record: OpRecord
     left: tuple[tuple[int, int], ...]

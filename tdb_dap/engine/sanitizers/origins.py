@@ -1,7 +1,7 @@
-"""``nan``, ``inf``, ``denormal``: where a special number is born.
+"""``nan``, ``inf``, ``denormal``: the origin of a special number.
 
 A command is reported if its result holds such a number and none of its operands does. What spreads them is not. A NaN
-in a weight is never born: the first command that takes from the weight is reported.
+in a weight has no origin: the first command that takes from the weight is reported.
 """
 
 from __future__ import annotations
@@ -89,9 +89,9 @@ def _is_subnormal(words: Array, dtype: DType) -> NDArray[np.bool_]:
     return (numbers != 0) & (np.abs(numbers) < numbers.dtype.type(_SMALLEST[dtype.name]))
 
 
-NAN = Special("nan", "A NaN is born", "NaN", _is_nan, _has_nan)
-INF = Special("inf", "An infinity is born", "infinity", _is_infinite)
-DENORMAL = Special("denormal", "A subnormal number is born", "subnormal number", _is_subnormal)
+NAN = Special("nan", "Origin of a NaN", "NaN", _is_nan, _has_nan)
+INF = Special("inf", "Origin of an infinity", "infinity", _is_infinite)
+DENORMAL = Special("denormal", "Origin of a subnormal number", "subnormal number", _is_subnormal)
 
 
 class Origin(Observer):

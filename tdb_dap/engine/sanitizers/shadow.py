@@ -1,6 +1,6 @@
 """Shadow memory: one mark for each byte of the chip's memories that says whether somebody wrote it.
 
-A mark is 0 where the byte is defined. UNWRITTEN: nobody has written it. LEFT_OVER: what it holds belongs to an op that
+A mark is 0 where the byte is defined. UNWRITTEN: uninitialised. LEFT_OVER: stale, it belongs to an op that
 is over. Other marks are numbers of origins: the byte was computed from bytes of the first two kinds.
 """
 
@@ -168,7 +168,7 @@ class Shadow:
             return
 
     def leave(self, core: int, stretches: Iterable[tuple[int, int]]) -> None:
-        """Mark stretches of every lane of a core as left over from now on."""
+        """Mark ranges of every lane of a core as stale from now on."""
         self._clear.clear()
         for start, stop in stretches:
             if self._history.limit:

@@ -42,7 +42,7 @@ def survey(
 
 
 class Companions:
-    """Sanitizers that look on while the program runs from the start to the end for another reason.
+    """Sanitizers that observe a run that another tool makes from start to end.
 
     ``observers``: those that are to be called then.
     """

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
 
 _STORIES = {
-    UNWRITTEN: "nobody has written them",
-    LEFT_OVER: "they are left over from an op that is over",
+    UNWRITTEN: "they are uninitialised",
+    LEFT_OVER: "they are stale, written by an op that has ended",
     MANY: "where they come from is not kept, there are too many such places",
 }
 
@@ -44,7 +44,7 @@ class TaintSources:
         if old:
             return min(old)
         view, words = next(iter(marks.items()))
-        why = "that are left over from an op that is over" if LEFT_OVER in numbers else "that nobody has written"
+        why = "that are stale, written by an op that has ended" if LEFT_OVER in numbers else "that are uninitialised"
         text = f"{title_of(command)} takes {byte_count(words)} from {view.name} {why} as {roles[view]}"
         origin = TaintSource(command.ordinal, text)
         if origin not in self._known:

@@ -1,4 +1,4 @@
-"""``uninitialized``: bytes that nobody wrote, or that are left over from an op that is over, are used.
+"""``uninitialized``: reads of bytes that are uninitialised, or stale from an op that has ended.
 
 That they are read is no fault yet: padding is, all the time. Their marks are carried on from operands to results, and
 reported where they first get out: into a tensor in DDR, into a value that differs from the reference, into

@@ -1,4 +1,4 @@
-"""Plans kept by form, and carried out."""
+"""A cache of plans by form, and their execution."""
 
 from __future__ import annotations
 

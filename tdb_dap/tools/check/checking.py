@@ -124,9 +124,7 @@ def resolved(options: CheckOptions) -> CheckOptions:
         raise BadInput("--jobs and --dask: give one of them")
     if options.sanitize and (options.mode != "cascade" or options.resume):
         other = "--resume" if options.resume else "--mode standalone"
-        raise BadInput(
-            f"--sanitize and {other}: sanitizers look on from the start to the end of one run; leave one out"
-        )
+        raise BadInput(f"--sanitize and {other}: sanitizers need one run from start to end; leave one out")
     references = options.model.references
     if options.onnx is not None:
         if references or options.golden:
@@ -290,7 +288,7 @@ class _Check:
         except KeyboardInterrupt:
             self._progress.clear()
             if journal is not None:
-                self._progress.note(f"interrupted; the same command goes on with what {resume} holds")
+                self._progress.note(f"interrupted; run the same command to resume from {resume} holds")
             raise
         finally:
             team.close()

@@ -62,7 +62,7 @@ class Job:
 class Worker:
     """One debugger that runs segments, each after the one before; not necessarily all of them.
 
-    ``companions``: observers that look on, and find nothing that stops a run; ``is_alone``: no other worker runs, so
+    ``companions``: observers that never stop a run; ``is_alone``: no other worker runs, so
     that a processor is free to judge what this one computes.
     """
 

@@ -33,11 +33,11 @@ class Check:
     """One line that says what was found."""
 
     mend: str = ""
-    """The one command that mends it; empty where nothing has to be mended."""
+    """The one command that fixes it; empty if there is nothing to fix."""
 
 
 def guarded(name: str, look: Callable[[], Iterable[Check]], broken: Sequence[str], mend: str) -> Iterator[Check]:
-    """The checks that ``look`` makes; an exception of its is one more, an error that ``mend`` mends.
+    """The checks that ``look`` makes; an exception of its is one more, an error that ``mend`` fixes.
 
     ``broken``: dependencies that cannot be used; with such, an exception is their fault, and only noted.
     """
@@ -94,10 +94,10 @@ def _homes() -> list[str]:
 
 
 def lines(check: Check) -> Iterator[str]:
-    """Lines for the terminal and for an issue: status, name, what was found; below it the command that mends it."""
+    """Lines for the terminal and for an issue: status, name, finding; below it the command that fixes it."""
     yield f"{check.status:5}  {check.name}: {check.text}"
     if check.mend:
-        yield f"       mend with: {check.mend}"
+        yield f"       fix with: {check.mend}"
 
 
 def summary(checks: Sequence[Check]) -> str:

@@ -26,8 +26,8 @@ Way = Literal["frozen", "pipx", "uv", "editable", "pip", "none"]
 
 _TEXTS: dict[Way, str] = {
     "frozen": "a program that brings its own Python",
-    "pipx": "with pipx, in an environment of its own",
-    "uv": "as a tool of uv, in an environment of its own",
+    "pipx": "with pipx, in a separate environment",
+    "uv": "as a tool of uv, in a separate environment",
     "editable": "from its sources, which can be edited (pip install -e)",
     "pip": "in a Python environment (pip)",
     "none": "not installed: Python finds its sources",

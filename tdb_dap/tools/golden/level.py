@@ -183,7 +183,7 @@ def name_of(op: MlirOp, value: str) -> str:
 
 
 def wide(array: Array) -> Array:
-    """Numbers in float64; what memory holds that nobody has written may be signalling NaNs, which become quiet ones."""
+    """Numbers in float64; signalling NaNs of uninitialised memory become quiet ones."""
     with np.errstate(invalid="ignore"):
         return np.asarray(array, np.float64)
 

@@ -1,4 +1,4 @@
-"""Tensors of a launch beside those of the float model."""
+"""Tensors of a launch compared with those of the float model."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from tdb_dap.engine.source.op_records import OpRecord
 
 @dataclass(frozen=True)
 class Compared:
-    """A tensor of a launch beside the float model. ``line``: of its op in the joined source; ``command``: its last.
+    """A tensor of a launch compared with the float model.
 
+    ``line``: of its op in the joined source; ``command``: its last;
     ``cosine``: similarity; ``ratio``: of its length as a vector to the expected one; ``is_wrong``: they differ by more
     than the number format explains.
     """
@@ -43,7 +44,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Part:
-    """A launch beside the float model, which gets the same states, and the right positions, mask and cache.
+    """A launch compared with the float model, which gets the same states, and the right positions, mask and cache.
 
     ``given``: what is wrong with what the launch was given, a phrase each; ``compared``: its tensors, as they were
     computed.

@@ -1,4 +1,4 @@
-"""An answer beside the float model, launch by launch, whoever drives it: a verb, an editor, a recording."""
+"""A completion compared with the float model, launch by launch, for any driver: a verb, an editor, a recording."""
 
 from __future__ import annotations
 

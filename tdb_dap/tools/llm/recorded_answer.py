@@ -67,7 +67,7 @@ class _Job:
             source, given = self._piece(step.sources[0])
             return Largest(source, given.dtype.name, to)
         if step.sources:
-            raise BadInput(f"{step.name} cannot be carried out beside the vendor's runtime")
+            raise BadInput(f"{step.name} cannot run together with the vendor's runtime")
         words = dtype.dtype.encode(step.compute(())).tobytes()
         self.data.append(words)
         self._size += len(words)

@@ -1,4 +1,4 @@
-"""A language model that answers: token by token, beside the float model where there is one."""
+"""Completion of a language model: token by token, compared with a float model if there is one."""
 
 from __future__ import annotations
 

@@ -240,7 +240,9 @@ def _offsets(
         if root in offsets:
             continue
         if offsets:
-            notices.append(f"nothing tells when core {root[0]} {root[1].upper()} began beside the others: at once")
+            notices.append(
+                f"there is no record of when core {root[0]} {root[1].upper()} began: assumed at once with the others"
+            )
         offsets[root] = 0.0
         waiting = [root]
         while waiting:

@@ -1,4 +1,4 @@
-"""A bmodel of which only the context is there: held against its reference, op by op on the reference's operands."""
+"""A bmodel with its context alone: checked against its reference, op by op on the reference's operands."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def run(
     stage.tensors = recorder.arrays
     is_spoiled = any(not np.isfinite(array).all() for array in recorder.arrays.values())
     weighed = [_weighed(finding, races, is_spoiled) for finding in result.findings]
-    # What nobody has written is often what was not waited for: a hazard comes first.
+    # Uninitialised bytes are often those of a missing wait: a hazard comes first.
     findings = sorted(weighed, key=lambda one: (one.severity != "error", one.filter != HAZARD))
     if findings and findings[0].severity == "error":
         stage.accused = _accused(debugger.program, findings[0])

@@ -119,7 +119,7 @@ class Stage:
 
 
 def held_against(one: Judged, level: Level | None, tensors: Mapping[str, Array], other: Stage) -> Judged:
-    """An op without a golden, held against what another stage has for it where both had the same operands.
+    """An op without a golden, compared with its result of another stage where both had the same operands.
 
     ``level``: the op's; ``tensors``: what was computed there, by name.
     """

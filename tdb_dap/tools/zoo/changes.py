@@ -1,4 +1,4 @@
-"""Outcome of a run of a zoo, beside an earlier one and what is tolerated."""
+"""Outcome of a run of a zoo, compared with an earlier one and the baseline."""
 
 from __future__ import annotations
 

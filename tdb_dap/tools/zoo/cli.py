@@ -94,7 +94,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     bisect = actions.add_parser(
         "bisect",
         help="find the first build that breaks a case",
-        description="Find the first build that breaks a case, by halving. Exit code 1: found; 2: not.",
+        description="Find the first build that breaks a case, by bisection. Exit code 1: found; 2: not found.",
     )
     bisect.add_argument(
         "zoo", metavar="ZOO.yaml|DIR", nargs="?", type=Path, help="zoo file or directories that describe the case"
@@ -164,7 +164,7 @@ def _run(arguments: argparse.Namespace) -> int:
             done = run_zoo(store, name, cases, executor, arguments.again, shown.update)
         except KeyboardInterrupt:
             shown.clear()
-            print(f"tdb-dap: interrupted; the same command goes on with what {arguments.store} holds", file=sys.stderr)
+            print(f"tdb-dap: interrupted; run the same command to resume from {arguments.store} holds", file=sys.stderr)
             raise
         shown.clear()
         return _told(_overview(store, done, arguments.against, arguments.baseline))
@@ -224,7 +224,7 @@ def _told(overview: Overview) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    """Outcome of a run, beside the one before. 0: nothing new is wrong; 1: something is; 2: could not be done."""
+    """Outcome of a run, compared with the one before. 0: no new findings; 1: new findings; 2: could not run."""
     from tdb_dap.tools.findings.junit import junit
     from tdb_dap.tools.findings.sarif import sarif
     from tdb_dap.tools.zoo.page import page

@@ -1,4 +1,4 @@
-"""Crews that work on cases: processes of this machine, or the workers of a Dask cluster."""
+"""Executors of cases: processes of this machine, or the workers of a Dask cluster."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def run_zoo(
     again: bool,
     report: Callable[[Progress, Case | None, Result | None], None],
 ) -> Run:
-    """Do what is left of a run; ``report`` is told of each case, and of the beginning."""
+    """Do what is left of a run; ``report`` is called for each case, and at the start."""
     run, known = store.begin(name, fingerprint(name, cases), len(cases), again)
     left = [case for case in cases if case.key not in known]
     progress = Progress(len(cases), len(cases) - len(left), started=time.monotonic())

@@ -86,7 +86,7 @@ def read_zoo(path: Path) -> list[Case]:
     known: set[str] = set()
     for case in cases:
         if case.key in known:
-            raise BadInput(f"{path}: two cases are called {case.key}; give each a name of its own")
+            raise BadInput(f"{path}: two cases are called {case.key}; give each a unique name")
         known.add(case.key)
     return cases
 

@@ -42,11 +42,11 @@ export type AnswerArguments = Readonly<Record<string, never>>;
 /** Body of `tdb/answer`: an answer as far as it has got. */
 export interface AnswerState {
   readonly prompt: readonly number[];
-  /** Null without a tokenizer beside the model. */
+  /** Null without a tokenizer next to the model. */
   readonly promptText: string | null;
   readonly tokens: readonly AnsweredToken[];
   readonly launches: readonly AnsweringLaunch[];
-  /** Whether there is a float model beside it. */
+  /** Whether it is compared with a float model. */
   readonly isCompared: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface AnsweredToken {
   readonly number: number;
   /** Null where it was never answered, or an edit has changed what is before it. Going back forgets nothing. */
   readonly id: number | null;
-  /** Null without a tokenizer beside the model. */
+  /** Null without a tokenizer next to the model. */
   readonly text: string | null;
   /** What the float model answers after the same tokens. */
   readonly expected: number | null;
