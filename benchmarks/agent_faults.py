@@ -51,7 +51,7 @@ COMMANDS = "the commands of the op"
 WILD, UNWRITTEN, RACE, NAN = "an access outside of memory", "unwritten bytes", "a missing dependency", "not a number"
 
 _SYMPTOMS = frozenset({COMMANDS, WILD, UNWRITTEN, RACE})
-"""How a wrong address or size shows depends on what lies where it points to."""
+"""How a wrong address or size shows depends on the contents it points to."""
 
 CAUSES = {
     "weight swapped": frozenset({LOWERING}),

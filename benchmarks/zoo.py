@@ -5,7 +5,7 @@
     python benchmarks/zoo.py cluster [--tasks N] [--seconds S]   a real scheduler, 32 worker processes, tasks that sleep
 
 ``workers`` prints the ratio of the wall times; ``--dask``: two worker processes and a scheduler, started here.
-``report``: wall time and largest resident size of ``tdb-dap zoo report`` in a process of its own. ``cluster``: the
+``report``: wall time and largest resident size of ``tdb-dap zoo report`` in a separate process. ``cluster``: the
 share of the time in which a worker was busy, and what the scheduler took of a processor.
 """
 

@@ -1,4 +1,4 @@
-"""Tools that the server runs on a model, each as a function that is called in a process of its own."""
+"""Tools that the server runs on a model, each as a function that is called in a separate process."""
 
 from __future__ import annotations
 

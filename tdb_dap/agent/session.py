@@ -28,7 +28,7 @@ _PAUSE = 0.2
 
 
 class Session:
-    """``roots``: directories below which everything lies that may be opened; ``may_edit``: whether values are changed.
+    """``roots``: directories whose files may be opened; ``may_edit``: whether values are changed.
 
     One question at a time: the debugger has one present.
     """
@@ -53,15 +53,13 @@ class Session:
         self._client = self._console = None
 
     def allowed(self, path: str) -> Path:
-        """A path, if it lies below one of the roots; links are followed first. BadInput says which roots there are."""
+        """A path, if it is below one of the roots; links are followed first. BadInput says which roots there are."""
         try:
             resolved = Path(path).expanduser().resolve()
         except (OSError, RuntimeError, ValueError):
             raise BadInput(f"{path[:100]!r}: is no path") from None
         if not any(resolved.is_relative_to(root) for root in self._roots):
-            raise BadInput(
-                f"{path[:200]}: lies outside of {', '.join(map(str, self._roots))}, which this server may read"
-            )
+            raise BadInput(f"{path[:200]}: not below {', '.join(map(str, self._roots))}, which this server may read")
         if not resolved.exists():
             raise BadInput(f"{path[:200]}: no such file or directory")
         return resolved
@@ -148,7 +146,7 @@ class Session:
         return text.rstrip()
 
     def run(self, function: Callable[..., _R], *arguments: Any, is_stopped: Callable[[], bool]) -> _R:
-        """Call a function in a process of its own; TdbError if it fails, is stopped or takes too long.
+        """Call a function in a separate process; TdbError if it fails, is stopped or takes too long.
 
         The process keeps the server responsive, can be ended at any moment, and gives the memory back.
         """

@@ -77,7 +77,7 @@ class Library:
             self._set_bases(core, bases)
 
     def _set_bases(self, core: int, bases: dict[int, int]) -> None:
-        """Say where the tags of addresses lie; the engine number is that of the DMA."""
+        """Set the positions of the tags of addresses; the engine number is that of the DMA."""
         lib = self._lib
         count = len(bases)
         lib.atomic_set_base_ddr.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint32]

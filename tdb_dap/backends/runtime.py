@@ -25,7 +25,7 @@ TIMEOUT = 600
 
 
 _FOLDERS = ("bin", "python/tools")
-"""Where the vendor's programs lie: those of ``bin`` know their Python, so they come first."""
+"""Where the vendor's programs are: those of ``bin`` know their Python, so they come first."""
 
 _ENVIRONMENT = 5
 """How far above the package's libraries its environment is: ENV/lib/python3.10/site-packages/tpu_mlir/lib."""

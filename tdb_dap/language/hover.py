@@ -95,7 +95,7 @@ def _op(model: Model, op: MlirOp) -> Iterator[str]:
         return
     records = [record for record in program.source.records_at(op.line) if record.ordinals]
     if not records:
-        yield "no commands of its own"
+        yield "no commands"
     for record in records[:_INSTANCES]:
         core = f", core {record.core}" if program.core_count > 1 else ""
         part = f" for {record.slice_text}" if record.slice_text else ""

@@ -40,5 +40,5 @@ def tokens(line: str) -> list[Token]:
 
 
 def token_at(line: str, column: int) -> Token | None:
-    """The token that a column lies in, or after which it stands."""
+    """The token that a column is in, or after which it stands."""
     return next((token for token in tokens(line) if token.start <= column <= token.end), None)

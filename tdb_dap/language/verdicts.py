@@ -43,7 +43,7 @@ class Judged(BaseModel):
 
 
 def by_op(rows: Iterable[Row]) -> tuple[Verdict, ...]:
-    """The worst of the results of each op; an op of which only operands were compared has no verdict of its own."""
+    """The worst of the results of each op; an op of which only operands were compared has no separate verdict."""
     results: dict[int, list[Row]] = {}
     for row in rows:
         if row.line > 0 and row.role != "operand":

@@ -167,7 +167,7 @@ def processors() -> int:
 class _Shared:
     """Memory that both processes have, used round and round: one puts arrays into it, the other gives it back.
 
-    Arrays that are put together lie one after the other.
+    Arrays that are put together are consecutive.
     """
 
     def __init__(self) -> None:

@@ -40,7 +40,7 @@ def address(text: str, what: str) -> tuple[str, int]:
 
 
 def open_port(text: str, token: str | None) -> socket.socket:
-    """A socket that listens at HOST:PORT; BadInput if others could connect and nobody asks them for a token."""
+    """A socket that listens at HOST:PORT; BadInput if others could connect without a token."""
     what = f"--listen {text:.100}"
     host, port = address(text, what)
     if token is None and not is_loopback(host):

@@ -172,7 +172,7 @@ def open_debugger(
         raise BadInput(f"static tables {static_tables!r} are not known; use 'firmware' or 'tdb'")
     say = progress or (lambda text: None)
     say("reading the model")
-    # The vendor's debugger, whose tables these are, gives no tensor memory of its own.
+    # The vendor's debugger, whose tables these are, gives no separate tensor memory.
     program = open_program(context, net, stage, fast, inputs, as_compiled=static_tables == "tdb")
     library = Path(cmodel_path) if cmodel_path is not None else None
     if program.brings_inputs and (inputs is not None or recording is not None):
@@ -266,7 +266,7 @@ def _know_the_only_output(reference: Reference, program: Program) -> None:
 def _picked_up(
     path: Path, program: Program, tolerance: Tolerance | Tolerances | None, defers: bool
 ) -> Reference | None:
-    """Expected data that nobody named; None, with a remark, if it does not belong to the program."""
+    """Expected data next to the model; None, with a notice, if it does not belong to the program."""
     try:
         compared = _compared([path], [open_expected(path, program.outputs, defers)], tolerance, program)
     except BadInput as error:

@@ -173,7 +173,7 @@ def test_the_only_array_of_a_file_is_the_only_output_if_it_is_as_large(toy: Toy,
 
 
 def test_a_tensor_that_is_overwritten_before_it_is_read_fails_with_the_command(tmp_path: Path) -> None:
-    """A load of the toy goes where a result lies that is still to be read; a load beside it does no harm."""
+    """A load of the toy goes where a result is that is still to be read; a load beside it does no harm."""
     toy = case("toy_bm1684x_f32")
     for address, is_lost in ((134217728 + 4096, True), (134217728 + 0x30000, False)):
         folder = tmp_path / str(address)

@@ -95,7 +95,7 @@ def test_a_session_says_it_in_the_console_once(client: DapClient, model: Path) -
     client.expect_stopped("entry")
     client.console("reload")
     client.expect_stopped("entry")
-    said = [line for line in client.printed().splitlines() if "beside the model" in line]
+    said = [line for line in client.printed().splitlines() if "next to the model" in line]
     expected = f"Using inputs {model / 'input_ref_data.dat'} and reference {model / 'toy_tpu_outputs.npz'}"
     assert said == [f"{expected}, next to the model."]
 

@@ -151,7 +151,7 @@ def test_a_lowered_dependency_is_a_hazard_with_both_commands_and_the_missing_edg
 
 def test_swapped_commands_leave_a_result_unused() -> None:
     texts = [finding.text for finding in findings(with_fault(TOY, SWAPPED, "44 B34"), "unused")]
-    assert any("nobody reads until" in text for text in texts)
+    assert any("are not read before" in text for text in texts)
 
 
 # In both directions of time

@@ -214,7 +214,7 @@ def requantised(chip: Chip, input: int, result: int, **more: int) -> tuple[int, 
         (0, 0, True),  # narrower words over wider ones: written after they were read
         (64, 0, False),  # a plan would write over what it has not read yet
         (0, 64, False),
-        (0, 4097, True),  # bytes may lie anywhere
+        (0, 4097, True),  # bytes may be anywhere
         (2, 4096, False),  # words of 32 bits may not
     ],
 )

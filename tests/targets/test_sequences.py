@@ -1,4 +1,4 @@
-"""Commands that follow each other: together they leave what each one by itself does, whatever lies over whatever."""
+"""Commands that follow each other: together they leave what each one by itself does, however their operands overlap."""
 
 from __future__ import annotations
 
@@ -302,7 +302,7 @@ def test_what_goes_beside_sums_that_are_not_known_is_done_once() -> None:
 
 
 def test_sums_of_windows_over_their_own_image_read_all_of_it_first() -> None:
-    """A lane holds two channels: what the first one sums up lies where the second one's image is."""
+    """A lane holds two channels: what the first one sums up is where the second one's image is."""
     bench, random = Bench(chip_named("BM1684X")), np.random.default_rng(4)
     chip, lanes = bench.chip, bench.memory.local(0)
     lane = chip.geometry.lane_bytes

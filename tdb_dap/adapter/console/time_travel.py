@@ -49,7 +49,7 @@ def _who(session: Session, rest: str, frame: Frame | None) -> str:
     if colon and tail.strip().isdigit():
         text, depth = head, int(tail)
     part = part_named(text, names_at(session, frame))
-    lines = [f"{part.title} {part.absence}; who wrote what lies there now:"] if part.absence else []
+    lines = [f"{part.title} {part.absence}; who wrote what is there now:"] if part.absence else []
     lines += _chain(session, part, None, depth, "")
     reading = readers(session, part.ranges)
     if reading:

@@ -192,7 +192,7 @@ def _weights(program: Program) -> list[ModelWeight]:
     weights: list[ModelWeight] = []
     for name, named in program.source.weights.items():
         view = named.view
-        assert view is not None  # `weights` holds those that lie in DDR
+        assert view is not None  # `weights` holds those that are in DDR
         weights.append(
             {
                 "name": name,

@@ -97,4 +97,4 @@ def readers(session: Session, place: ByteRanges) -> list[int]:
 def _readers(session: Session, place: ByteRanges) -> list[Node]:
     ordinals = readers(session, place)
     commands = session.debugger.program.commands
-    return [leaf(f"command {ordinal}", commands[ordinal].asm) for ordinal in ordinals] or [leaf("nobody", "")]
+    return [leaf(f"command {ordinal}", commands[ordinal].asm) for ordinal in ordinals] or [leaf("none", "")]

@@ -182,7 +182,7 @@ def op_name(record: OpRecord) -> str:
 
 
 def _group(program: Program, record: OpRecord) -> MlirOp | None:
-    """The operation whose region the op lies in."""
+    """The operation whose region the op is in."""
     op = program.source.op_of(record)
     return program.source.op_at(op.group_line) if op and op.group_line else None
 

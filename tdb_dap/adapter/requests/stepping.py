@@ -195,7 +195,7 @@ def step_in(session: Session, arguments: StepInArguments) -> None:
 
 
 def _is_at_op(session: Session, thread: int) -> bool:
-    """Does the user look at an op, which lies above a command?"""
+    """Does the user look at an op, which is above a command?"""
     program = session.debugger.program
     if session.by_instruction or not has_mlir(session):
         return False

@@ -65,7 +65,7 @@ def tensor(session: Session, name: str, value: Value, evaluate_name: str | None 
 
 
 def _absent(session: Session, name: str, value: Value, text: str, evaluate_name: str | None, part: Part | None) -> Node:
-    """A tensor that memory does not hold now: where it belongs, and who wrote what lies there, but no numbers."""
+    """A tensor that memory does not hold now: where it belongs, and who wrote what is there, but no numbers."""
     node = Node(name, text, evaluate_name=evaluate_name, part=part)
     node.type = value.view.memref if value.view is not None else None
     if part is not None:
@@ -120,7 +120,7 @@ def _array(
     part: Part | None = None,
     named: MappedTensor | None = None,
 ) -> Node:
-    """``load``: the numbers as they are now; ``part``: where they lie in memory; ``named``: what they stand for.
+    """``load``: the numbers as they are now; ``part``: where they are in memory; ``named``: what they stand for.
 
     The children are those of the first axis that has more than one: ``[0,5]`` of a tensor of shape [1,24,7,8].
     """

@@ -23,7 +23,7 @@ class Answering:
         self._words: Words | None = None
 
     def begin(self, float_reference: FloatReference | None, folders: Sequence[Path] = ()) -> None:
-        """Take down another answer. ``folders``: where a tokenizer may lie."""
+        """Take down another answer. ``folders``: where a tokenizer may be."""
         from tdb_dap.tools.llm.words import find_tokenizer
 
         self.float_reference, self._words = float_reference, None

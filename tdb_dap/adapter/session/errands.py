@@ -1,4 +1,4 @@
-"""Work that somebody else than the client has for the session thread: a guest who looks at the same program."""
+"""Work for the session thread that is not the client's: an attached session that looks at the same program."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WrongElement:
-    """``index``: in the tensor as it lies in memory; ``actual``, ``expected``: as the reference has numbers.
+    """``index``: in the tensor as it is in memory; ``actual``, ``expected``: as the reference has numbers.
 
     ``writer``: None if no command has written there. ``makers``: lines of final.mlir whose ops compute the tensor;
     empty if that is not known.

@@ -1,4 +1,4 @@
-"""Tensors at the border of a net: where they lie, and numbers to and from their stored form."""
+"""Tensors at the border of a net: where they are, and numbers to and from their stored form."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _IDS = ("cmd_id", "cmd_id_dep", "cmd_id_gdma", "cmd_id_tpu", "sync_id")
 _PLACEMENT = ("ginfo",)
-"""Attributes that only repeat where the results lie."""
+"""Attributes that only repeat where the results are."""
 
 
 class Layer:
@@ -40,7 +40,7 @@ class Layer:
 
     @cached_property
     def attributes(self) -> dict[str, Any]:
-        """The op's attributes, but for those that only say where its results lie."""
+        """The op's attributes, but for those that only say where its results are."""
         op = self._program.source.op_at(self.line)
         return {name: value for name, value in (op.attributes if op else {}).items() if name not in _PLACEMENT}
 

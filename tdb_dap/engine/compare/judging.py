@@ -16,14 +16,14 @@ from tdb_dap.engine.reference.reference import Reference
 
 @dataclass(frozen=True)
 class Gathered:
-    """A tensor and all that its verdict depends on; it does not change when the run goes on.
+    """A tensor with everything that its verdict depends on; it does not change while the run continues.
 
-    ``whole``: what was computed, None: there is no verdict, ``checked`` says why; ``dtype``, ``scale``: of the tensor;
+    ``assembled``: the computed tensor; None: none, ``checked`` has the reason. ``dtype``, ``scale``: of the tensor;
     ``shape``: of the tensor in the model.
     """
 
     checked: Checked
-    whole: Whole | None = None
+    assembled: Whole | None = None
     dtype: DType | None = None
     scale: float = 1.0
     shape: tuple[int, ...] = ()
@@ -38,7 +38,7 @@ class Judge:
 
     def __call__(self, gathered: Gathered) -> Checked:
         """The tensor with its verdict."""
-        checked, assembled, reference = gathered.checked, gathered.whole, self._reference
+        checked, assembled, reference = gathered.checked, gathered.assembled, self._reference
         if assembled is None or reference is None:
             return checked
         identity, dtype = assembled.identity, gathered.dtype

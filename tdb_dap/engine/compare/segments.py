@@ -1,7 +1,7 @@
 """Cutting a program into segments that can be executed on their own, each started from reference data.
 
-A cut lies where nothing is under way: no op has begun and not ended, nothing in local memory is still to be read, and
-whatever lies in memory that all cores share is a weight, an input, or in the reference.
+A cut is where nothing is under way: no op has begun and not ended, nothing in local memory is still to be read, and
+whatever is in memory that all cores share is a weight, an input, or in the reference.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def start_at(debugger: Debugger, ordinal: int) -> None:
 
 
 def put(machine: Machine, reference: Reference, value: MappedTensor) -> bool:
-    """Write the reference's numbers where a value lies; whether there were such. The backend is not told."""
+    """Write the reference's numbers where a value is; whether there were such. The backend is not told."""
     expected = reference.expected(value)
     words = stored_form(value, expected) if expected is not None else None
     if words is None or value.view is None:

@@ -258,7 +258,7 @@ class Walk(Observer):
 
 
 def _is_elsewhere(inspector: Inspector, value: MappedTensor) -> bool:
-    """Whether a recorded run has never written a tensor: the chip's processor holds shapes in memory of its own."""
+    """Whether a recorded run has never written a tensor: the chip's processor holds shapes in separate memory."""
     if not inspector.program.verifies or value.view is None or not value.view.space.is_shared:
         return False
     return inspector.machine.accesses.last_writer(ByteRanges.of(value.view), inspector.ordinal) is None

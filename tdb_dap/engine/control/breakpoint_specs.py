@@ -48,7 +48,7 @@ class BreakpointLocation:
 
     spans: tuple[Span, ...]
     line: int | None = None
-    """Where the breakpoint came to lie."""
+    """Where the breakpoint was placed."""
     message: str = ""
     """What the user should know."""
     watched: Watched | None = None
@@ -142,7 +142,7 @@ def _from_line(program: Program, wanted: int) -> BreakpointLocation:
     if line is None or line > mlir.last_line_of(file):
         return BreakpointLocation((), wanted, f"no line from {number} on has commands")
     here = line - file.before
-    moved = f"line {number} has no commands of its own; moved to line {here}" if line != wanted else ""
+    moved = f"line {number} has no commands; moved to line {here}" if line != wanted else ""
     return BreakpointLocation(spans_of_records(program.source.records_at(line)), line, moved)
 
 
@@ -265,7 +265,7 @@ def _used(program: Program, text: str, users: list[OpRecord]) -> BreakpointLocat
         return BreakpointLocation(())
     first = min((r for r in users if r.ordinals), key=lambda r: r.first)
     return BreakpointLocation(
-        spans, message=f"{text} has no commands of its own; stops where it is used, first at line {first.line}"
+        spans, message=f"{text} has no commands; stops where it is used, first at line {first.line}"
     )
 
 

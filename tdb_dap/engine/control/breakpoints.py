@@ -1,4 +1,4 @@
-"""Breakpoints: where they lie, when they count, and what they say instead of stopping."""
+"""Breakpoints: where they are, when they count, and what they say instead of stopping."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ class Breakpoint:
 
     @property
     def verified(self) -> bool:
-        """Whether any command lies at the place."""
+        """Whether any command is at the place."""
         return bool(self.stops)
 
     @property
     def line(self) -> int | None:
-        """The line it came to lie on, for file lines."""
+        """The line it was moved to, for file lines."""
         return self.location.line
 
     @property

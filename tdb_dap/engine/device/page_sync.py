@@ -95,7 +95,7 @@ class DevicePages:
         return sum(pages.region.data.size for regions in self._regions.values() for pages in regions)
 
     def forget(self) -> None:
-        """Nobody knows what the device holds."""
+        """Unknown what the device holds."""
         for pages in (p for regions in self._regions.values() for p in regions):
             pages.forget()
 

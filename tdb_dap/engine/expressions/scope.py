@@ -352,7 +352,7 @@ class Scope:
         return bool(record.ordinals) and record.last >= self.machine.ordinal
 
     def _result_of(self, record: OpRecord, named: MappedTensor, mlir_name: str = "") -> Value:
-        """A result of an op: not yet computed before it has ended, overwritten once another tensor lies there."""
+        """A result of an op: not yet computed before it has ended, overwritten once another tensor is there."""
         who = self._saying(lambda: overwriter_of_result(self.machine, record, named))
         is_pending = self._is_pending(record) or self._is_completed_by_others(record, named)
         return self._named(named, mlir_name, is_pending, who)
@@ -370,7 +370,7 @@ class Scope:
         )
 
     def _operand_of(self, record: OpRecord, named: MappedTensor, mlir_name: str = "") -> Value:
-        """An operand of an op, there until another tensor lies in its place."""
+        """An operand of an op, there until another tensor is in its place."""
         who = self._saying(lambda: overwriter_of_operand(self.machine, record, named))
         return self._named(named, mlir_name, overwriter=who)
 

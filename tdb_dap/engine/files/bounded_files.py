@@ -1,4 +1,4 @@
-"""Reading files that somebody else has made: regular ones only, no more than a limit, ``.xz`` unpacked as it goes."""
+"""Reading untrusted files: regular ones only, no more than a limit, ``.xz`` unpacked as it goes."""
 
 from __future__ import annotations
 

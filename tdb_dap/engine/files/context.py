@@ -27,7 +27,7 @@ _TEXTS = ("origin_mlir", "top_mlir", "tpu_mlir", "tpu_opt_mlir", "final_mlir", "
 class Context:
     """The files of one compiled model; all but the bmodel may be missing.
 
-    ``directory``: where final.mlir and what belongs to it lie; the bmodel may lie beside it.
+    ``directory``: where final.mlir and what belongs to it are; the bmodel may be beside it.
     """
 
     directory: Path

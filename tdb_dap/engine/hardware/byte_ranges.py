@@ -112,7 +112,7 @@ class ByteRanges:
 
 
 def share_a_byte(one: Operand, other: Operand) -> bool:
-    """Whether two operands lie in one memory and have a byte in common."""
+    """Whether two operands are in one memory and have a byte in common."""
     if not isinstance(one, View) or not isinstance(other, View) or one.space is not other.space:
         return False
     return do_meet(one, other) and ByteRanges.of(one).overlaps(ByteRanges.of(other))

@@ -120,7 +120,7 @@ class Geometry:
     def linked(self, moves: Sequence[tuple[int, int, int]]) -> Geometry:
         """The geometry of a net that shares DDR with others, which were all compiled for the same addresses.
 
-        ``moves``: (start, stop, to): what was compiled for the offsets [start, stop) of DDR lies from ``to`` on in the
+        ``moves``: (start, stop, to): what was compiled for the offsets [start, stop) of DDR is from ``to`` on in the
         space of all nets. Other addresses of DDR select nothing. The device address of offset x is ``LINKED + x``.
         """
         own = [window for window in self.windows if window.space is not Space.GLOBAL]

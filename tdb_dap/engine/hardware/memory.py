@@ -31,7 +31,7 @@ _MOST_NAMED = 4
 _MANY = 8
 """Regions of DDR from which on they are not looked through one by one."""
 _OWN_PAGES = 1 << 18
-"""Bytes from which on memory has pages of its own, which can be given back. From 4 MiB on NumPy asks for huge ones."""
+"""Bytes from which on memory has separate pages, which can be given back. From 4 MiB on NumPy asks for huge ones."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Region:
     """Part of a space that exists: ``start`` offset in the space, its bytes, and what it is for.
 
     ``is_filled``: whether it holds anything but zeros before the first command. ``activations``: first byte and number
-    of bytes of the net's activations, where they lie among other things. ``adjoins_next``: whether the next region, in
+    of bytes of the net's activations, where they are among other things. ``adjoins_next``: whether the next region, in
     the order of addresses, begins on the board where this one ends: a read may go on into it, a write is refused.
     """
 
@@ -285,7 +285,7 @@ class Memory:
         return pieces
 
     def window(self, view: View, to_read: bool = False) -> Array | None:
-        """Stored words in the logical shape, over the live memory; None where they do not lie in equal steps.
+        """Stored words in the logical shape, over the live memory; None where they are not in equal steps.
 
         ``to_read``: it is not written to, and may be a copy.
         """
@@ -298,7 +298,7 @@ class Memory:
         return pieces[0][1] if len(pieces) == 1 and pieces[0][1].shape == view.shape else None
 
     def peek(self, view: View) -> Array:
-        """As ``read``, not to be written to: the live memory itself where the words lie in equal steps, else a copy."""
+        """As ``read``, not to be written to: the live memory itself where the words are in equal steps, else a copy."""
         words = self.window(view, to_read=True) if view.lane_mask is None else None
         if words is None or not words.flags.aligned:  # an address that is no multiple of the word's size
             return self.read(view)

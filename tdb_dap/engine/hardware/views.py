@@ -63,7 +63,7 @@ _WITHOUT_STRIDES = (Layout.ALIGN_IC, Layout.MATRIX, Layout.MATRIX2)
 
 @dataclass(frozen=True)
 class Segment:
-    """Part of a view: ``array[index]`` reshaped to ``shape`` lies at ``offset`` with byte ``strides``.
+    """Part of a view: ``array[index]`` reshaped to ``shape`` is at ``offset`` with byte ``strides``.
 
     ``lane_axis``: the axis that steps from lane to lane, if one does; ranges are reported per lane.
     """
@@ -404,7 +404,7 @@ def _packed(view: View) -> list[Segment]:
 
 
 def _matrix(view: View) -> list[Segment]:
-    """Matrix of rows x columns, ``width`` columns per lane: element (r, c) lies in lane c div width."""
+    """Matrix of rows x columns, ``width`` columns per lane: element (r, c) is in lane c div width."""
     rows, columns = view.shape
     width = view.width
     if width == 0:

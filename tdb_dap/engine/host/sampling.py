@@ -74,7 +74,7 @@ def _pixel(place: Array, size: int, p: Parameters) -> Array:
 
 
 def _mirrored(pixel: Array, twice_low: int, twice_high: int) -> Array:
-    """Mirrored at half of the bounds until it lies between them."""
+    """Mirrored at half of the bounds until it is between them."""
     if twice_low == twice_high:
         return np.zeros_like(pixel)
     low, span = np.float32(twice_low / 2), np.float32((twice_high - twice_low) / 2)

@@ -84,7 +84,7 @@ class Backend(Protocol):
         ...
 
     def edited(self) -> None:
-        """The memories have been changed by somebody else: edits, time travel, a restart."""
+        """The memories were changed from outside: edits, time travel, a restart."""
         ...
 
     def restarted(self) -> None:

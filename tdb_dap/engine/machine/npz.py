@@ -269,7 +269,7 @@ def _checked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.dtype[Any]
 
 
 def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether it lies by column, and format; ValueError if more is announced than ``size``, or objects."""
+    """Shape, whether it is by column, and format; ValueError if more is announced than ``size``, or objects."""
     shape, by_column, dtype = read_header(file)
     refuse_unfit(shape, dtype, size)
     return shape, by_column, dtype

@@ -194,7 +194,7 @@ def _length(begin: bytes) -> int:
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether it lies by column, and format, from the start of an npy file; ValueError if it is none."""
+    """Shape, whether it is by column, and format, from the start of an npy file; ValueError if it is none."""
     version = npy.read_magic(file)
     reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
     if reader is None:

@@ -262,7 +262,7 @@ class _Collected:
 def _rows_of_form(form: Form, ordinals: Column, views: Column, first: int) -> Column:
     """The rows of all commands of a form. ``views``: kind, address and core of their tensors, numbered from ``first``.
 
-    The pieces of a tensor lie from its address on as those of every other one that begins in the same lane.
+    The pieces of a tensor have the same offsets from its address as those of any other that begins in the same lane.
     """
     parts: list[Column] = []
     for number, view in enumerate((*form.reads, *form.results)):

@@ -33,7 +33,7 @@ class CompiledProgram(Program):
     """One stage of one net of a bmodel: by default the first. ``target_for(chip, file)`` finds the chip.
 
     A file holds several nets where models were combined, and several stages of a net where it was compiled for several
-    input shapes. ``as_compiled``: all tensors lie where the compiler has put them, as in the vendor's debugger, also
+    input shapes. ``as_compiled``: all tensors are where the compiler has put them, as in the vendor's debugger, also
     those that have memory of their own on the runtime (``own_memories``).
     """
 

@@ -1,6 +1,6 @@
 """Several nets of one bmodel as one program: launched in an order, with actions of the host between them.
 
-The nets were compiled apart, all for the same addresses. Each gets a place of its own in DDR; the weights stay those
+The nets were compiled apart, all for the same addresses. Each gets a separate range in DDR; the weights stay those
 of the file. What the host does is computed when it is reached, so an edit goes on into everything that follows.
 """
 
@@ -481,6 +481,6 @@ def _view(border: Border, programs: Mapping[tuple[str, int], CompiledProgram]) -
     if border.first < 0 or count < 1 or border.first + count > view.size:
         raise BadInput(f"{border.tensor} of {border.net} has {view.size:,} elements, not {border.first + count:,}")
     if view.layout is not Layout.CONTIGUOUS:
-        raise BadInput(f"{border.tensor} of {border.net} does not lie in one piece; only all of it can be used")
+        raise BadInput(f"{border.tensor} of {border.net} is not in one piece; only all of it can be used")
     start = view.address + border.first * view.dtype.itemsize
     return View(view.space, start, (count,), view.dtype, Layout.CONTIGUOUS, contiguous((count,)), view.geometry)

@@ -174,7 +174,7 @@ class Use:
 
 
 def use_at(alive: Iterable[Resident], size: int) -> Use:
-    """``size``: bytes of the memory; 0 if it has no limit, then what lies between the first and the last is it."""
+    """``size``: bytes of the memory; 0 if it has no limit, then what is between the first and the last is it."""
     ranges = sorted((resident.start, resident.stop) for resident in alive)
     used, gaps, end = 0, [], 0 if size else (ranges[0][0] if ranges else 0)
     for start, stop in ranges:

@@ -34,7 +34,7 @@ class Op:
 
     @cached_property
     def ordinals(self) -> tuple[int, ...]:
-        """Its commands by their ordinals, ascending; those of other ops may lie between them."""
+        """Its commands by their ordinals, ascending; those of other ops may be between them."""
         return tuple(sorted(ordinal for record in self.records for ordinal in record.ordinals))
 
     @property

@@ -1,4 +1,4 @@
-"""Whether every tensor of a program lies in a memory that there is."""
+"""Check that every tensor of a program is in a memory of the chip."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class RecordedEvents:
         return len(self.engine)
 
     def clip(self, sizes: Mapping[Space, int]) -> None:
-        """Leave out what lies beyond these sizes: an emulator's memories may be larger than the chip's."""
+        """Leave out what is beyond these sizes: an emulator's memories may be larger than the chip's."""
 
         def inside(piece: Piece) -> bool:
             return piece.start < sizes.get(piece.space, piece.start + 1)
@@ -428,7 +428,7 @@ class _Reader:
 
 
 def merged_extents(pieces: list[Piece], space: Space, grain: int) -> Iterator[tuple[int, int]]:
-    """[start, stop) of the parts of a space that pieces lie in, in steps of ``grain``, with no gap below it."""
+    """[start, stop) of the parts of a space that pieces are in, in steps of ``grain``, with no gap below it."""
     ends = sorted(
         (piece.start // grain * grain, -(-(piece.start + piece.size) // grain) * grain)
         for piece in pieces

@@ -92,7 +92,7 @@ class Borders:
         known: Sequence[TensorInfo],
         copies: list[Piece],
     ) -> tuple[TensorInfo, ...]:
-        """Tensors that lie where the launch was told, else where the runtime has copied as many bytes.
+        """Tensors that are where the launch was told, else where the runtime has copied as many bytes.
 
         It copies other things before them, which may be as long: the model when it is loaded, shapes of outputs.
         """

@@ -1,7 +1,7 @@
 """A recorded run of the vendor's runtime as a program: every command that it executed, and what the host did between.
 
 A launch of a net is what a subnet is in a compiled model. DDR is one space whose offsets are absolute addresses: where
-addresses have tags, the base registers that were recorded say where a tag lies, and they may change from launch to
+addresses have tags, the base registers that were recorded say where a tag is, and they may change from launch to
 launch.
 """
 

@@ -158,8 +158,8 @@ _OWN_PAGE = ", in the page of one of them"
 """Padding that no other tensor shares: compilers clear or fill it in blocks."""
 
 
-_FREE = ", where no tensor lies that is still read"
-"""Scratch space that the compiler's record leaves out: whatever lies there, nobody misses it."""
+_FREE = ", which holds no tensor that is still read"
+"""Scratch space that the compiler's record omits: its contents do not matter."""
 
 
 def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Iterator[tuple[int, str]]:
@@ -276,7 +276,7 @@ def _takes_padding(rows: AccessRows, row: int, tensors: list[View]) -> bool:
 
 
 def _inside(rows: AccessRows, chosen: Rows, bound: Runs) -> NDArray[np.bool_]:
-    """Whether each row lies in one of the stretches."""
+    """Whether each row is in one of the ranges."""
     if not len(bound):
         return np.zeros(chosen.size, np.bool_)
     after = np.searchsorted(bound[:, 0], rows.start[chosen], side="right") - 1

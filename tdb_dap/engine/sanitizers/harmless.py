@@ -97,7 +97,7 @@ def _tensors(rows: AccessRows, ordinal: int, is_write: bool) -> set[frozenset[Re
 
 
 def _has_no_part(program: Program, record: OpRecord) -> bool:
-    """Whether an op works on what lies in memory outside of the cores, and on this core takes and stores none of it."""
+    """Whether an op works on what is in memory outside of the cores, and on this core takes and stores none of it."""
     if record.is_local or _reaches_out(program.access_rows, record):
         return False
     alike = program.source.records_at(record.line)

@@ -131,7 +131,7 @@ class Shadow:
             return False
 
     def marks(self, view: View) -> Array | None:
-        """The marks of a view, a word for each of its elements; None if all are 0, or it lies nowhere."""
+        """The marks of a view, a word for each of its elements; None if all are 0, or it is nowhere."""
         if self._is_constant(view):
             return None
         try:

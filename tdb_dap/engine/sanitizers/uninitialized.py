@@ -239,7 +239,7 @@ class Uninitialized(Observer):
         """A product with zero clears what holds numbers, and keeps NaN and infinity."""
         view, words = next(iter(marks.items()))
         text = (
-            f"{title_of(command)} clears {byte_count(words)} of {view.name}, which nobody defined, by a product with "
+            f"{title_of(command)} clears {byte_count(words)} of {view.name}, which is undefined, by a product with "
             "0: NaN and infinity stay NaN"
         )
         title = "Undefined memory is cleared by a product"
@@ -272,8 +272,8 @@ class Uninitialized(Observer):
     def _finding(self, command: Command, what: str, marks: Array, mark: int | None = None) -> Finding:
         origin, ordinal = self._origins.story(marks, mark)
         related = () if ordinal is None or ordinal == command.ordinal else (ordinal,)
-        text = f"{what} {byte_count(marks)} that nobody defined: {origin}"
-        return Finding(NAME, "Bytes that nobody wrote are used", text, command.ordinal, (command.asm,), related)
+        text = f"{what} {byte_count(marks)} that are undefined: {origin}"
+        return Finding(NAME, "Uninitialised bytes are read", text, command.ordinal, (command.asm,), related)
 
 
 def _marked_operands(description: Description, shadow: Shadow) -> tuple[dict[View, Array], dict[View, str]]:

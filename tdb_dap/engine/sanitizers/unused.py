@@ -1,4 +1,4 @@
-"""``unused``: a command whose results nobody reads before they are overwritten, or the program ends.
+"""``unused``: a command whose results are not read before they are overwritten, or the program ends.
 
 Compilers make few such commands, and none that matters, except for passing time. Where there is one, the command that
 should have read it may be missing, come too early, or read another place.
@@ -52,7 +52,7 @@ def unused(program: Program) -> Iterator[Finding]:
             continue
         command = program.commands[ordinal]
         what = place_text(readers.place(int(results[0])), program.target.geometry)
-        text = f"{title_of(command)} writes {what} which nobody reads until they are overwritten or the program ends"
+        text = f"{title_of(command)} writes {what} which are not read before they are overwritten or the program ends"
         yield Finding(NAME, "A result is not used", text, ordinal, (command.asm,), severity="warning")
 
 

@@ -1,4 +1,4 @@
-"""A tensor that the source map names: where it lies, and what part of the whole it is."""
+"""A tensor that the source map names: where it is, and what part of the whole it is."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class MappedTensor:
 
     @property
     def _is_a_part(self) -> bool:
-        """Whether the slice lies within the tensor."""
+        """Whether the slice is within the tensor."""
         return all(part.stop <= extent for part, extent in zip(self.slices or (), self.reshape, strict=False))
 
     @property

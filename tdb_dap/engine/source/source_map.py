@@ -1,7 +1,7 @@
 """Map from commands to lines of final.mlir and their tensors.
 
 The compiler writes a record per emitted op instance (``tensor_location.json``): the line, the ranges of TIU and DMA
-ids it emitted, and where its operands and results lie. An op cut into slices has one record per slice.
+ids it emitted, and where its operands and results are. An op cut into slices has one record per slice.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SourceMap:
         return self.mlir.op_at(line) if self.mlir is not None else None
 
     def place_text(self, line: int) -> str:
-        """``line 12``; where each net has a file of its own ``block_0/final.mlir:12``."""
+        """``line 12``; where each net has a separate file ``block_0/final.mlir:12``."""
         return self.mlir.place_text(line) if self.mlir is not None else f"line {line}"
 
     def op_of(self, record: OpRecord) -> MlirOp | None:

@@ -1,7 +1,7 @@
 """Functions over elements, described for the kernel: from stored words of the operands to those of the result.
 
 Every function gives the words of its description, computed in one pass; None where NumPy has to do it: without the
-kernel, and for formats that the kernel does not read. Operands may lie anywhere, at equal steps along each axis. Where
+kernel, and for formats that the kernel does not read. Operands may be anywhere, at equal steps along each axis. Where
 an operand belongs to a plan nothing is computed: the result is the description, ``Elements``.
 """
 

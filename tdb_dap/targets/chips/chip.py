@@ -109,7 +109,7 @@ class Chip:
             is_end[chosen] = (engine, instruction.kind, instruction.sub) in self.end_commands
             borrows[chosen] = instruction.writes_registers
         dependencies &= self.dependency_mask
-        # A register write has no dependency of its own: it belongs to the command that follows.
+        # A register write has no separate dependency: it belongs to the command that follows.
         listed = dependencies.copy()
         for index in np.flatnonzero(borrows)[::-1].tolist():
             follows = index + 1 < count and not self.is_system(int(kinds[index + 1]))
@@ -294,7 +294,7 @@ class Chip:
         """The fields that were looked at.
 
         NotSimulated if one asks for something that neither views nor semantics look at, or puts an operand into a
-        memory that it is not known to lie in.
+        memory that it is not known to be in.
         """
         if bound.kind < 0:
             return frozenset()

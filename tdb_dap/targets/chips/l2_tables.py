@@ -1,6 +1,6 @@
 """Constant tables that BM1684 finds in L2: the vendor's library writes them, so every program can count on them.
 
-Computed here and checked bit by bit against the library's. They lie one after another from ``START`` on; what the
+Computed here and checked bit by bit against the library's. They are consecutive from ``START`` on; what the
 library keeps after them is not known.
 """
 

@@ -1,4 +1,4 @@
-"""Forms of commands that were described before: where the tensors of others lie is in the bits of their addresses."""
+"""Forms of commands that were described before; other commands of a form differ in the bits of their addresses."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ObservedForms:
         return None
 
     def add(self, bound: Bound, word: int, encoding: Encoding) -> None:
-        """Keep the form of a command, if its tensors depend on addresses only in where they lie."""
+        """Keep the form of a command, if addresses change only the offsets of its tensors."""
         kind, geometry = bound.kind, self._geometry
         if self._failures.get(kind, 0) > _HOPELESS or self._count > _MOST:
             return

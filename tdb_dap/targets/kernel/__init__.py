@@ -154,7 +154,7 @@ def fill_stored(record: StoredRecord, words: Array, format: int, source: int, sh
         if extent == 1:
             continue
         if extent != shape[axis] or stride % size:
-            raise BufferError("words that do not lie in equal steps")
+            raise BufferError("words that are not in equal steps")
         record.step[axis] = stride // size
 
 

@@ -36,7 +36,7 @@ class Batch:
     numbers: NDArray[np.int32]
     """The number of each command's form."""
     spaces: NDArray[np.int8]
-    """(commands, slots): the number of the space that each slot lies in."""
+    """(commands, slots): the number of the space that each slot is in."""
     offsets: NDArray[np.int64]
     """(commands, slots): and where in it."""
 

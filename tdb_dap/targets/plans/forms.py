@@ -19,7 +19,7 @@ Located = tuple[Space, int]
 
 
 class AddressSlot(NamedTuple):
-    """The bits of a descriptor that say where one tensor lies."""
+    """The bits of a descriptor that say where one tensor is."""
 
     low: int
     """First bit."""
@@ -135,7 +135,7 @@ class Addresses(NamedTuple):
 
 
 def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
-    """The places that a command names; Unplanned where not just a field says where a tensor lies."""
+    """The places that a command names; Unplanned where not just a field says where a tensor is."""
     family, real = bound.family, bound.fields
     if len(bound.results) != 1:
         raise Unplanned("not one result")
@@ -178,7 +178,7 @@ class Form(NamedTuple):
 
 
 def form_of(bound: Bound, encoding: Encoding) -> Form:
-    """The form of a command; Unplanned where addresses say anything but where tensors lie."""
+    """The form of a command; Unplanned where addresses say anything but where tensors are."""
     family, real = bound.family, bound.fields
     addresses = addresses_of(bound, encoding)
     placeless = PlacelessFields(real, encoding.names, addresses.fields, addresses.sides)

@@ -19,7 +19,7 @@ from tdb_dap.targets.plans.tensors import Tensor
 from tdb_dap.targets.semantics.registry import Convolved, Pooled
 
 _BLOCK = 64
-"""Channels whose weights lie together, as many as most chips store together; of whole numbers any order will do."""
+"""Channels whose weights are together, as many as most chips store together; of whole numbers any order will do."""
 
 
 class _Padded(NamedTuple):

@@ -180,7 +180,7 @@ def scatter(x: Operation) -> Array:
 
 @semantics("dma.masked_select", 0)
 def masked_select(x: Operation) -> Array:
-    """Elements whose mask is not zero, one after another; what lies after them stays."""
+    """Elements whose mask is not zero, one after another; what is after them stays."""
     chosen = x["source"].bits.reshape(-1)[x["mask"].bits.reshape(-1) != 0]
     result = x["old"].bits
     result[: chosen.size] = chosen
@@ -189,7 +189,7 @@ def masked_select(x: Operation) -> Array:
 
 @semantics("dma.nonzero", 0)
 def nonzero(x: Operation) -> Array:
-    """Linear indices of the non-zero elements plus the base, one after another; what lies after them stays."""
+    """Linear indices of the non-zero elements plus the base, one after another; what is after them stays."""
     source = x["source"]
     if x.fields.src_data_format >= FLOAT8:
         raise NotSimulated("dma.nonzero of 8-bit floats is not known")

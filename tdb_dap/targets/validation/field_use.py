@@ -94,7 +94,7 @@ def _addresses(form: Instruction) -> list[tuple[str, str]]:
 def _drawn(form: Instruction, geometry: Geometry) -> Iterator[tuple[dict[str, int], dict[int, int]]]:
     """Random fields and configuration registers, the same for a form each time.
 
-    Mostly small numbers: 0, 1, less than 8 or less than 64; addresses lie in memories there are.
+    Mostly small numbers: 0, 1, less than 8 or less than 64; addresses are in existing memories.
     """
     draw = random.Random(f"{form.register} {form.sub}")
     numbers = np.random.default_rng(draw.getrandbits(64))

@@ -214,7 +214,7 @@ class _Check:
         if options.resume is None:  # what a journal holds may be asked for as a whole the next time
             job = replace(job, keep="none", pictures=False, wanted=frozenset(row.key for row in failed))
         worker = Worker(job, "standalone")
-        # Of the rest nothing is asked. Rows of an op lie between its first and last command.
+        # Of the rest nothing is asked. Rows of an op are between its first and last command.
         spans = [(row.first, row.last + 1) for row in failed]
         alone = self._walk(job, "standalone", worker, self._team(job, worker), spans)
         return with_blame(rows, alone.rows, Producers(program), writers)

@@ -113,7 +113,7 @@ def _picture(result: Comparison) -> Picture:
     rows, columns = _starts(channels, _HEAT[0]), _starts(before * after, _HEAT[1])
     heat = np.empty((rows.size, columns.size))
     counts = np.zeros(len(_EDGES) + 2, np.int64)
-    # A part of the tensor at a time: whole groups of elements that lie together.
+    # A part of the tensor at a time: whole groups of elements that are together.
     is_by_column = after == 1 and before > 1
     starts, end = (columns, before) if is_by_column else (rows, channels)
     bounds = [*starts.tolist(), end]

@@ -27,7 +27,7 @@ _MOST_LISTED = 20
 def compared_weights(program: Program) -> Weights | None:
     """Weights beside those of ``NAME_tpu_addressed_..._weight.npz``; None where there is no such file.
 
-    The file holds each weight as it lies at its address. Weights that are packed (4-bit numbers) or compressed lie
+    The file holds each weight as it is at its address. Weights that are packed (4-bit numbers) or compressed are
     otherwise and are counted apart, as are those that the file has in another size. A file of which most weights
     differ is that of another compilation.
     """
@@ -70,7 +70,7 @@ def _compared(
 
 
 def _place(op: MlirOp) -> int | None:
-    """Device address of a weight; None for one that does not lie as the file has it."""
+    """Device address of a weight; None for one that is not as the file has it."""
     match = _TYPE.search(op.text)
     if match is None or op.attributes.get("do_compress") is True or match[1].lstrip("su") == "i4":
         return None

@@ -82,7 +82,7 @@ def _damage(library: Path) -> str:
 
 
 def plugins(installation: Installation) -> Iterator[Check]:
-    """Each plugin of another package, and what is wrong with it; what this one brings has checks of its own."""
+    """Each plugin of another package, and its problems; those of this package have separate checks."""
     installed = [plugin for group in GROUPS for plugin in plugins_of(group) if plugin.package != NAME]
     for plugin in installed:
         name, about = f"plugin:{plugin.name}", f"{GROUPS[plugin.group]}, of {plugin.package} {plugin.version}"

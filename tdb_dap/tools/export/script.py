@@ -33,7 +33,7 @@ def step_id(command: Command, program: Program) -> str:
 
 
 def data_key(step: str, space: Space, core: int) -> str:
-    """Start of the names under which the bytes for a step lie in the npz file."""
+    """Start of the names under which the bytes for a step are in the npz file."""
     return f"{step}/{space.value}{core}"
 
 
@@ -196,7 +196,7 @@ class _Writer:
             arguments.append(f"core={command.core}")
         yield from _call(instruction, arguments)
         if step.restored_after:
-            yield f'    chip.restore("{name} end")  # what lies between, of other ops'
+            yield f'    chip.restore("{name} end")  # what is between, of other ops'
         for title, view in self._kept.get(command.ordinal, ()):
             tensor, is_new = self._names.of(view, "result", command)
             if is_new:

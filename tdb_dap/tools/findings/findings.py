@@ -15,7 +15,7 @@ Command = Literal["check", "sanitize", "zoo"]
 
 
 def model_name(context: Context) -> str:
-    """Name of a model: of its directory, or of its bmodel where that has a name of its own."""
+    """Name of a model: of its directory, or of its bmodel where that has a separate name."""
     file = context.bmodel.name.removesuffix(".xz").removesuffix(".bmodel")
     own = context.directory.absolute().name if file == "compilation" else file
     return os.fsencode(own).decode("utf-8", "backslashreplace")

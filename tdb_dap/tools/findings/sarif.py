@@ -18,7 +18,7 @@ FINGERPRINT = "tdb/v2"
 
 
 def sarif(findings: Findings) -> str:
-    """One run with all findings; files are named relative to the current directory where they lie below it."""
+    """One run with all findings; files are named relative to the current directory where they are below it."""
     names = list(findings.rules)
     rules = [
         {

@@ -240,7 +240,7 @@ def _noted(near: Path, folder: Path, entry: Any) -> Path | None:
     name = entry.get("path") if isinstance(entry, dict) else None
     if not isinstance(name, str) or not name:
         return None
-    # The directory may have been copied from where it was made: then the file lies beside under its name.
+    # The directory may have been copied from where it was made: then the file is beside under its name.
     for path in ((near / name), folder / Path(name).name, near / Path(name).name):
         if path.is_file():
             return path.resolve()

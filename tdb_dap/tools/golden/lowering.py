@@ -140,7 +140,7 @@ def _kinds(after: Level, op: MlirOp) -> tuple[TensorType | None, ...]:
 
 
 def _part(after: Level, op: MlirOp, place: tuple[int, ...]) -> MlirOp | None:
-    """The op that computes the part of a concatenation in which an index lies."""
+    """The op that computes the part of a concatenation in which an index is."""
     axis = int(op.attributes.get("axis", 0)) % len(place)
     rest = place[axis]
     for value, kind in zip(op.operands, after.types(op)[0], strict=False):

@@ -91,7 +91,7 @@ def attention_with_projections(call: Call) -> Array:
     """A layer of attention in float: projections, softmax(scale q k + mask) v, and a last projection.
 
     Operands: queries, keys, values (none: those before), weight and bias of each of the four projections (in the order
-    queries, keys, values, output with its weight first), mask. Heads lie side by side in the columns.
+    queries, keys, values, output with its weight first), mask. Heads are side by side in the columns.
     """
     if call.operand_types[0] is not None and call.operand_types[0].is_quantised:
         raise NoGolden("stored numbers with a result in float")

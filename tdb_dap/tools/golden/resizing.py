@@ -104,7 +104,7 @@ def align_regions(call: Call) -> Array:
 
 
 def _linear_weights(at: Array, extent: int) -> Array:
-    """Row by row the weights of the elements that a sample lies between; none further than one outside."""
+    """Row by row the weights of the elements that a sample is between; none further than one outside."""
     inside = (at >= -1) & (at <= extent)
     at = np.clip(at, 0, extent - 1)
     below = np.floor(at).astype(np.int64)

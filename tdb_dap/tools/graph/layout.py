@@ -69,7 +69,7 @@ def _neighbours(edges: Sequence[OpEdge]) -> tuple[dict[str, list[str]], dict[str
 def _layers(
     nodes: Sequence[OpNode], before: Mapping[str, list[str]], after: Mapping[str, list[str]]
 ) -> list[list[str]]:
-    """Nodes by depth; those that read nothing lie above their first reader.
+    """Nodes by depth; those that read nothing are above their first reader.
 
     They come in the order of the file, in which what is read is computed first.
     """
@@ -129,7 +129,7 @@ def _mean(numbers: Sequence[float], otherwise: float) -> float:
 
 
 def _frames(nodes: Sequence[OpNode], at: Mapping[str, tuple[float, float]]) -> tuple[Frame, ...]:
-    """Subnets, then layer groups; none where nodes of others would lie in it."""
+    """Subnets, then layer groups; none where nodes of others would be in it."""
     members: dict[tuple[str, int | None], list[str]] = {}
     for node in nodes:
         members.setdefault((node.subnet, None), []).append(node.id)

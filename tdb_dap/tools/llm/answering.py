@@ -62,7 +62,7 @@ def answer(
 
 
 class _Head:
-    """The end of a pass: how the token is taken from the logits, and where it lies then."""
+    """The end of a pass: how the token is taken from the logits, and where it is then."""
 
     def __init__(self, model: LanguageModel, prompt: int, sampling: Sampling | None) -> None:
         self._model = model

@@ -324,7 +324,7 @@ def _same(name: str, wanted: Array, actual: Array) -> tuple[str, ...]:
 
 
 class _Ideal:
-    """The float model on its own, with caches of its own."""
+    """The float model on its own, with separate caches."""
 
     def __init__(self, float_model: FloatModel, layers: int) -> None:
         self._float = float_model

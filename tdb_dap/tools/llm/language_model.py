@@ -29,7 +29,7 @@ class LanguageModel:
     """A model. ``layers``: number of blocks; ``length``: positions of a prefill; ``room``: positions in the cache.
 
     ``hidden``: numbers of a position between two blocks; ``line``: numbers of a position in one cache.
-    ``has_mask``: whether a prefill is given its mask; ``has_greedy_head``: whether a net of its own takes the token
+    ``has_mask``: whether a prefill is given its mask; ``has_greedy_head``: whether a separate net takes the token
     from the logits; ``has_history``: whether a prefill can go on after an earlier one (``block_kv``).
     """
 

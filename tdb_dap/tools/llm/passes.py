@@ -41,7 +41,7 @@ def passes(launches: Sequence[Launch]) -> list[list[Launch]]:
 
 
 def token_of(machine: Machine, program: Program, head: Launch) -> int:
-    """The token that a head, or the host from its logits, has answered, as it lies in memory now."""
+    """The token that a head, or the host from its logits, has answered, as it is in memory now."""
     place = program.answered_at(head.token) if head.token is not None else None
     view = place or program.borders_of(head)[1][0].view
     numbers = machine.read(view).reshape(-1)

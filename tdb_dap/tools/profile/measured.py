@@ -1,6 +1,6 @@
 """Times that a board took, from the records of its performance monitors.
 
-Every engine has a counter of its own. How far they are apart follows from what waits for what: a command begins no
+Every engine has a separate counter. How far they are apart follows from what waits for what: a command begins no
 earlier than what it depends on has ended, and some begin at once.
 """
 

@@ -34,7 +34,7 @@ tdb-dap check reduced --inputs inputs.npz --reference expected.npz
 """
 
 _LEFT_BEHIND = ("compiler_profile_*", "*.layer_group_*.json", "*.profile", "*_weights_*.npz")
-"""What the compiler writes beside and nobody needs."""
+"""Files of the compiler that are not needed."""
 
 
 @dataclass(frozen=True)

@@ -47,13 +47,13 @@ def size_of(case: Case) -> int:
 
 @dataclass
 class Search:
-    """Tries cases in a folder of its own. ``whole``: the verdict to be met; ``report`` is called with what is tried.
+    """Tries cases in a separate folder. ``original``: the verdict to reproduce; ``report`` is called for each attempt.
 
     ``is_compiled``: whether the compiler is there; ``count``: cases tried so far.
     """
 
     files: Files
-    whole: Triage
+    original: Triage
     folder: Path
     is_compiled: bool
     report: Callable[[str], None]
@@ -76,7 +76,7 @@ class Search:
             write(case, folder, self.files)
             if self.is_compiled and not _compile(folder):
                 return None
-            if case.tpu is not None and self.whole.stage == TPU and not outputs_of(folder).is_file():
+            if case.tpu is not None and self.original.stage == TPU and not outputs_of(folder).is_file():
                 interpret(folder)
         except (TdbError, OSError):
             return None
@@ -97,15 +97,15 @@ class Search:
                 triaged = triage(folder)
         except TdbError:
             return None
-        is_same_op = triaged.tensor.split("__")[0] == self.whole.tensor.split("__")[0]
-        is_alike = triaged.verdict == self.whole.verdict and triaged.stage == self.whole.stage and is_same_op
+        is_same_op = triaged.tensor.split("__")[0] == self.original.tensor.split("__")[0]
+        is_alike = triaged.verdict == self.original.verdict and triaged.stage == self.original.stage and is_same_op
         return Failing(case, folder, triaged) if is_alike else None
 
     def smallest(self, failing: Failing) -> Failing:
         """The same with shorter axes, then with more zeros, as far as it fails the same way."""
         last = self.count + _MOST_TRIALS
         for axis in list(failing.case.axes()):
-            near = _worst(failing.folder, self.whole.tensor, axis)
+            near = _worst(failing.folder, self.original.tensor, axis)
             failing = self._repeated(failing, partial(_shorter, axis=axis, near=near), last)
         return self._repeated(failing, Case.sparser, last)
 

@@ -1,7 +1,7 @@
 """Each tensor of the chip beside what its format makes of it and what it would be ideally.
 
 Error made here and error inherited add up to the distance from the ideal: the op's exact result, from the operands that
-the chip had, lies between the two.
+the chip had, is between the two.
 """
 
 from __future__ import annotations

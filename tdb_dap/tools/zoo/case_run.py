@@ -1,4 +1,4 @@
-"""Working on one case: each thing that is asked of it in a process of its own, within its limits."""
+"""Working on one case: each step in a separate process, within its limits."""
 
 from __future__ import annotations
 

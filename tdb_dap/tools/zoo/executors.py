@@ -215,7 +215,7 @@ def _unpack(content: bytes, folder: Path) -> None:
 
 
 def _kept() -> Path:
-    """Folder of a worker for contexts: one for each user, so that nobody else's files are believed."""
+    """Folder of a worker for contexts: one for each user, so that files of other users are not trusted."""
     if given := os.environ.get(KEEP):
         return Path(given)
     owner = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "")

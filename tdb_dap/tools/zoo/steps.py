@@ -1,4 +1,4 @@
-"""The steps of a case, as a function that is called in a process of its own."""
+"""The steps of a case, as a function that is called in a separate process."""
 
 from __future__ import annotations
 

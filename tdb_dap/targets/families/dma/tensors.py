@@ -50,7 +50,7 @@ def located(f: Fields, name: str) -> tuple[Space, int]:
 
 
 def side(name: str, shape: Shape, is_result: bool = False, **details: Any) -> Row:
-    """A row for one side of a move, wherever its address lies; a source may be filled with a constant if it says so."""
+    """A row for one side of a move, wherever its address is; a source may be filled with a constant if it says so."""
 
     def number(f: Fields) -> int:
         return f.constant_value if details.get("constant") is filled and filled(f) else 0
