@@ -106,7 +106,7 @@ class Session:
         return self.ask("c")
 
     def travel(self, direction: str, count: int, show: bool) -> str:
-        """Go ``to`` command ``count``, ``forward`` or ``back`` by so many ops, to the ``start`` or the ``end``."""
+        """Go ``to`` command ``count``, ``forward`` or ``back`` by ``count`` ops, to the ``start`` or the ``end``."""
         lines = {
             "to": f"goto {max(0, count)}",
             "forward": f"n {max(1, count)}",

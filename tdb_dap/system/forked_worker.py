@@ -178,7 +178,7 @@ class _Shared:
         """Of what was put last, counted on and on."""
 
     def has_room(self, size: int) -> bool:
-        """Whether arrays of so many bytes in whole lines can be put now."""
+        """Whether there is room for arrays of this many bytes, in complete lines."""
         given_back = int(self._given_back[0])
         return given_back == self._end or self._end_after(size) - given_back <= _ROOM
 
@@ -194,7 +194,7 @@ class _Shared:
         return self._end
 
     def arrays(self, end: int, sizes: Sequence[int]) -> list[Any]:
-        """The arrays that were put, of so many bytes each."""
+        """The arrays in shared memory, by their sizes in bytes."""
         start = (end - _lines(sizes)) % _ROOM
         arrays = []
         for size in sizes:

@@ -1,6 +1,6 @@
 """A call of a function of this package in a separate process: it can be ended, limited and measured from outside.
 
-Not by ``multiprocessing``: that looks for modules in the working directory, which may be that of somebody else's model.
+Not by ``multiprocessing``: that looks for modules in the working directory, which may be that of an untrusted model.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def test_what_cannot_be_is_named(tmp_path: Path) -> None:
     kind, flags, _, payload = rows[first]
 
     many = [*rows[:first], (kind, flags, 4000, payload), *rows[first + 1 :]]
-    assert "is of core 4000; no chip has so many" in refused(many, recording, tmp_path / "a.tdbrec")
+    assert "is of core 4000; no chip has that many cores" in refused(many, recording, tmp_path / "a.tdbrec")
 
     engine = [*rows[:first], (kind, flags, 0, b"\x63" + payload[1:]), *rows[first + 1 :]]
     assert "is of engine 99, which is not known; record again" in refused(engine, recording, tmp_path / "b.tdbrec")

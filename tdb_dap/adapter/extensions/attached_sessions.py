@@ -49,7 +49,7 @@ class LookArguments(ProtocolModel, kw_only=True):
 
 
 class GoArguments(ProtocolModel, kw_only=True):
-    """One of ``to``: a moment; ``ops``: so many ops on, or back; ``place`` as of a breakpoint, with a ``condition``.
+    """One of ``to``: a moment; ``ops``: ops to go, negative: back; ``place`` as of a breakpoint, with a ``condition``.
 
     ``show``: the user goes there, too.
     """
@@ -155,7 +155,7 @@ class _AttachedSession:
                 else:
                     body = self._answer(command, given)
                 self._connection.send({**response, "success": True, "body": body})
-            except Exception as error:  # whatever goes wrong, the guest gets an answer
+            except Exception as error:  # the attached session gets a response to any failure
                 if not isinstance(error, TdbError):
                     traceback.print_exc(file=sys.stderr)
                 self._connection.send({**response, "success": False, **error_message(error, loud=False)})
@@ -264,7 +264,7 @@ class _AttachedSession:
             self._session.by_instruction = by_instruction
 
     def _ops_on(self, count: int) -> int:
-        """The moment so many ops on, or back."""
+        """The moment this number of ops ahead, or back."""
         debugger = self._session.debugger
         starts = sorted({record.first for record in debugger.program.source.records if record.ordinals})
         if count >= 0:

@@ -137,7 +137,7 @@ class Dispatcher:
         session.begin(request)
         try:
             body = self._run_errand(request) if isinstance(request, Errand) else self._handle(request)
-        except Exception as error:  # whatever goes wrong, the client gets one answer and the session goes on
+        except Exception as error:  # the client gets one response to any failure and the session continues
             if not isinstance(error, TdbError):
                 traceback.print_exc(file=sys.stderr)
             session.respond(request, error=error)

@@ -124,7 +124,7 @@ class _Client:
         while not is_done:
             try:
                 answer = next(answers, None)
-            except Exception as error:  # whatever a client sends, the server lives and the client hears of it
+            except Exception as error:  # the server survives any request and reports the failure
                 answer, is_done = _refused(error), True
             if answer is None:
                 break

@@ -38,9 +38,9 @@ _CLOSE = 1e-3
 _CLOSE_ABSOLUTE = 1e-8
 _FEW = 1 << 14
 _AT_ONCE = 1 << 15
-"""Elements that are compared at once: so many stay in the processor's caches."""
+"""Elements to compare at once: they fit the processor's caches."""
 _SOME = 16
-"""Of more than a few elements one in so many is looked at before the others."""
+"""Stride of the elements to compare before all others."""
 
 
 _SUBNETS = ("cpu", "dynamic")

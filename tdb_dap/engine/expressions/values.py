@@ -140,7 +140,7 @@ def shown_array(array: Array, named: MappedTensor | None) -> str:
 
 
 def brief_number(number: Any, digits: int = 4) -> str:
-    """At most so many significant digits of a number that is not whole."""
+    """Most significant digits of a number with a fraction."""
     return f"{number:.{digits}g}" if isinstance(number, (float, np.floating)) else str(number)
 
 

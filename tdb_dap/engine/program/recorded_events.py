@@ -247,7 +247,9 @@ class _Reader:
     def _row(self, engine: int, core: int, descriptor: int) -> int:
         events = self._found
         if core >= _MOST_CORES:
-            raise BadInput(f"{self._recording.path}: command {events.row_count} is of core {core}; no chip has so many")
+            raise BadInput(
+                f"{self._recording.path}: command {events.row_count} is of core {core}; no chip has that many cores"
+            )
         events.engine.append(engine)
         events.core.append(core)
         events.descriptor.append(descriptor)

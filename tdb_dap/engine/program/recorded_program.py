@@ -44,7 +44,7 @@ from tdb_dap.engine.source.dynamic_records import moved
 from tdb_dap.errors import BadInput
 
 GRAIN = 1 << 16
-"""DDR exists in pieces of so many bytes, around what was used."""
+"""Bytes of a piece of DDR; only pieces that were used exist."""
 
 _ENGINES = {0: "tiu", 1: "dma", 2: "hau", 3: "sdma"}
 """Engine by the number that the vendor's library is called with.

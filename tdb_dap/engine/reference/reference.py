@@ -72,7 +72,7 @@ class Reference:
         self._sources[name] = self._sources[own]
 
     def has_size(self, name: str, size: int) -> bool:
-        """Whether an array of a file has so many elements."""
+        """Whether an array of a file has this number of elements."""
         shape = self.shape(name)
         return shape is not None and prod(shape) == size
 

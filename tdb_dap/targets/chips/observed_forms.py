@@ -20,7 +20,7 @@ _ERRORS = (Unplanned, TdbError, KeyError, ValueError, IndexError, TypeError, Att
 """What makes a command differ from others in more than its addresses."""
 
 Known = dict[tuple[int, ...], tuple[Form, tuple[int, ...]]]
-"""Bits that are no addresses, core and lanes -> the form, and the number of the place of each tensor."""
+"""Bits that are no addresses, core and lanes -> the form, and the number of the location of each tensor."""
 
 
 class ObservedForms:
@@ -36,11 +36,11 @@ class ObservedForms:
         """The form of a command and the addresses of its tensors. ``word``: the descriptor as a number."""
         geometry = self._geometry
         for shape, known in self._shapes.get(kind, ()):
-            places = [slot.located(word, geometry) for slot in shape.slots]
-            observed = known.get((word & shape.mask, core, *[lane_of(place, geometry) for place in places]))
+            locations = [slot.located(word, geometry) for slot in shape.slots]
+            observed = known.get((word & shape.mask, core, *[lane_of(location, geometry) for location in locations]))
             if observed is not None:
                 form, numbers = observed
-                return form, [places[number][1] for number in numbers]
+                return form, [locations[number][1] for number in numbers]
         return None
 
     def add(self, bound: Bound, word: int, encoding: Encoding) -> None:
@@ -65,7 +65,7 @@ class ObservedForms:
             for side in (bound.operands, bound.results)
         ]
         form = Form(*[tuple([view for _, view in side]) for side in sides])
-        places = [slot.located(word, geometry) for slot in shape.slots]
-        key = (word & shape.mask, bound.fields.core, *[lane_of(place, geometry) for place in places])
+        locations = [slot.located(word, geometry) for slot in shape.slots]
+        key = (word & shape.mask, bound.fields.core, *[lane_of(location, geometry) for location in locations])
         known[key] = form, tuple([numbers[role] for side in sides for role, _ in side])
         self._count += 1

@@ -1,4 +1,4 @@
-"""Commands that follow each other, and the forms and places of all of them, found at once."""
+"""Batches of consecutive commands, with the forms and locations of all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNKNOWN = -1
 """Number of a command that has to be executed by itself."""
 MOST_SLOTS = 8
 
-Places = tuple[NDArray[np.int64], NDArray[np.int64]]
+Locations = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Numbers of spaces, and offsets."""
 
 
@@ -45,7 +45,7 @@ class Batch:
         return self.commands() is commands and self.memory() is memory and self.first <= ordinal < self.stop
 
 
-def places_of(raw: NDArray[np.uint8], slot: AddressSlot, geometry: Geometry) -> Places:
+def locations_of(raw: NDArray[np.uint8], slot: AddressSlot, geometry: Geometry) -> Locations:
     """Space and offset of a slot in many descriptors, (commands, bytes and eight more); as ``AddressSlot.located``."""
     low = _bits(raw, slot.low, slot.low_mask)
     if slot.high >= 0:
@@ -64,7 +64,7 @@ def _bits(raw: NDArray[np.uint8], first: int, mask: int) -> NDArray[np.int64]:
     return (words >> np.uint64(first & 7) & np.uint64(mask)).astype(np.int64)
 
 
-def _located(addresses: NDArray[np.int64], geometry: Geometry) -> Places:
+def _located(addresses: NDArray[np.int64], geometry: Geometry) -> Locations:
     spaces, offsets = np.full(addresses.size, SPACES[Space.UNKNOWN]), addresses.copy()
     for window in reversed(geometry.windows):
         inside = (addresses >= window.start) & (addresses < window.stop)
@@ -73,11 +73,11 @@ def _located(addresses: NDArray[np.int64], geometry: Geometry) -> Places:
     return spaces, offsets
 
 
-def keys_of(raw: NDArray[np.uint8], shape: Shape, places: Sequence[Places], geometry: Geometry) -> list[bytes]:
+def keys_of(raw: NDArray[np.uint8], shape: Shape, locations: Sequence[Locations], geometry: Geometry) -> list[bytes]:
     """The key of each command's form, as ``key_of`` gives it."""
     mask = np.frombuffer(shape.mask.to_bytes(shape.size, "little"), np.uint8)
     parts: list[Array] = [raw[:, : shape.size] & mask]
-    for spaces, offsets in places:
+    for spaces, offsets in locations:
         is_local = spaces == SPACES[Space.LOCAL]
         lanes = np.where(is_local, offsets // geometry.lane_bytes, -1 - spaces).astype("<i8")
         parts.append(lanes.reshape(-1, 1).view(np.uint8))
@@ -87,7 +87,7 @@ def keys_of(raw: NDArray[np.uint8], shape: Shape, places: Sequence[Places], geom
 
 
 def regions_of(memory: Memory) -> NDArray[np.int64]:
-    """The places of a memory's regions in this process, valid as long as it is: (regions, 5).
+    """The locations of a memory's regions in this process, valid as long as it is: (regions, 5).
 
     Of each the number of the space, core or -1, first offset, offset after the last one, and the address of offset 0.
     """

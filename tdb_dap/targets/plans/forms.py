@@ -47,16 +47,16 @@ class Shape(NamedTuple):
     """The bits of a kind's descriptors that are addresses of tensors, in some of its commands."""
 
     slots: tuple[AddressSlot, ...]
-    """Of each different place, operands first."""
+    """Of each different location, operands first."""
     mask: int
     """The bits that are neither addresses nor ids."""
     size: int
     """Bytes of a descriptor."""
 
 
-def lane_of(place: Located, geometry: Geometry) -> int:
+def lane_of(location: Located, geometry: Geometry) -> int:
     """The lane at which a tensor begins in local memory; another number for each other space."""
-    space, offset = place
+    space, offset = location
     return offset // geometry.lane_bytes if space is Space.LOCAL else -1 - SPACES[space]
 
 
@@ -64,9 +64,9 @@ SPACES = {space: number for number, space in enumerate(Space)}
 """Numbers of spaces."""
 
 
-def key_of(word: int, shape: Shape, places: Sequence[Located], geometry: Geometry) -> bytes:
+def key_of(word: int, shape: Shape, locations: Sequence[Located], geometry: Geometry) -> bytes:
     """The bytes that tell the form of a command from others of its shape."""
-    lanes = [lane_of(place, geometry) for place in places]
+    lanes = [lane_of(location, geometry) for location in locations]
     return (word & shape.mask).to_bytes(shape.size, "little") + struct.pack(f"<{len(lanes)}q", *lanes)
 
 
@@ -74,11 +74,11 @@ class PlacelessFields(Fields):
     """Fields of a command without its addresses and ids: a function that asks for one of them gets no plan."""
 
     def __init__(
-        self, fields: Fields, names: Iterable[str], without: frozenset[str], places: Mapping[str, Located]
+        self, fields: Fields, names: Iterable[str], without: frozenset[str], locations: Mapping[str, Located]
     ) -> None:
         values = {name: fields.number(name) for name in names if fields.has(name) and name not in without}
         super().__init__(values, fields.sub, fields.geometry, 0, _NoRegisters(), fields.conventions)
-        self.__dict__.update({f"{side} located": place for side, place in places.items()})
+        self.__dict__.update({f"{side} located": location for side, location in locations.items()})
         self.without = without
 
     def __getattr__(self, name: str) -> int:
@@ -123,7 +123,7 @@ class Encoding(NamedTuple):
 
 
 class Addresses(NamedTuple):
-    """The places of the tensors of one command."""
+    """The locations of the tensors of one command."""
 
     shape: Shape
     numbers: dict[str, int]
@@ -135,7 +135,7 @@ class Addresses(NamedTuple):
 
 
 def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
-    """The places that a command names; Unplanned where not just a field says where a tensor is."""
+    """The locations that a command names; Unplanned where not just a field says where a tensor is."""
     family, real = bound.family, bound.fields
     if len(bound.results) != 1:
         raise Unplanned("not one result")
@@ -206,8 +206,8 @@ def _slot(row: Row, fields: tuple[str, ...], encoding: Encoding, is_static: bool
     return AddressSlot(*low, *high, row.first, is_static)
 
 
-def _origin(place: Located, geometry: Geometry) -> Located:
-    space, offset = place
+def _origin(location: Located, geometry: Geometry) -> Located:
+    space, offset = location
     return space, offset // geometry.lane_bytes * geometry.lane_bytes if space is Space.LOCAL else 0
 
 
@@ -216,8 +216,8 @@ def _bound_again(rows: Mapping[str, Row], bound: Mapping[str, Operand], fields: 
     operands: dict[str, Operand] = {}
     for role, row in rows.items():
         before = bound.get(role)
-        place = _origin((before.space, before.address), fields.geometry) if isinstance(before, View) else None
-        now = row.bind_at(fields, place)
+        location = _origin((before.space, before.address), fields.geometry) if isinstance(before, View) else None
+        now = row.bind_at(fields, location)
         if (now is None) != (before is None) or (isinstance(now, View) != isinstance(before, View)):
             raise Unplanned(f"{role} is there because of an address")
         if now is None or before is None:

@@ -119,11 +119,11 @@ def _operation(form: Form, values: dict[str, Value], result: str, shape: tuple[i
     return Operation(values, dtypes, {result: shape}, form.bound.fields, rules)
 
 
-def _values(form: Form, places: dict[str, Array]) -> dict[str, Value]:
-    """The operands of a form: its constants, and tensors that are at these places, in their order."""
-    numbers = {role: number for number, role in enumerate(places)}
+def _values(form: Form, locations: dict[str, Array]) -> dict[str, Value]:
+    """The operands of a form: its constants, and tensors that are at these locations, in their order."""
+    numbers = {role: number for number, role in enumerate(locations)}
     return {
-        role: Place(places[role], operand.dtype, numbers[role])
+        role: Place(locations[role], operand.dtype, numbers[role])
         if isinstance(operand, View)
         else Value(constant_bits(operand.bits, operand.dtype.itemsize), operand.dtype, True)
         for role, operand in form.bound.operands.items()

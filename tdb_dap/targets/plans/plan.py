@@ -23,9 +23,9 @@ from tdb_dap.targets.plans.batches import (
     NOTHING,
     UNKNOWN,
     Batch,
-    Places,
+    Locations,
     keys_of,
-    places_of,
+    locations_of,
     regions_of,
 )
 from tdb_dap.targets.plans.forms import Encoding, Located, Shape, addresses_of, form_of, key_of, mask_without
@@ -58,7 +58,7 @@ _ERRORS = (
 
 
 class _NoPlan(NamedTuple):
-    """A form of which so many commands were seen."""
+    """A form with its number of observed commands."""
 
     seen: int
 
@@ -157,12 +157,12 @@ class Plans:
             return False
         known = self._known
         for shape, numbers in known.shapes.get(kind, ()):
-            places = [slot.located(word, self._geometry) for slot in shape.slots]
-            number = numbers.get(key_of(word, shape, places, self._geometry))
+            locations = [slot.located(word, self._geometry) for slot in shape.slots]
+            number = numbers.get(key_of(word, shape, locations, self._geometry))
             made = known.forms[number] if number is not None else None
             if made is None:
                 continue
-            return isinstance(made, Made) and _is_in_force(made) and _carry_out(made, places, core, memory)
+            return isinstance(made, Made) and _is_in_force(made) and _carry_out(made, locations, core, memory)
         return False
 
     def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
@@ -187,8 +187,8 @@ class Plans:
             regions = self._regions = ref(memory), regions_of(memory)
         if not all(SEMANTICS.get(sub) is function for sub, function in known.functions.copy().items()):
             return first
-        places = batch.numbers, batch.spaces, batch.offsets, commands.cores[batch.first : batch.stop]
-        done = kernel.run_batch(known.calls, places, regions[1], begin, end)
+        locations = batch.numbers, batch.spaces, batch.offsets, commands.cores[batch.first : batch.stop]
+        done = kernel.run_batch(known.calls, locations, regions[1], begin, end)
         return batch.first + done
 
     def _resolved(self, known: _Known, commands: EncodedCommands, first: int, memory: Memory) -> Batch:
@@ -209,16 +209,16 @@ class Plans:
             size = self._size_of(kind)
             raw = np.zeros((rows.size, size + 8), np.uint8)
             raw[:, :size] = commands.payload[offsets[rows][:, None] + np.arange(size)]
-            resolved: list[tuple[Numbered, list[bytes], list[Places]]] = []
+            resolved: list[tuple[Numbered, list[bytes], list[Locations]]] = []
             for numbered in shapes:
                 if len(numbered.shape.slots) <= MOST_SLOTS:
-                    places = [places_of(raw, slot, self._geometry) for slot in numbered.shape.slots]
-                    resolved.append((numbered, keys_of(raw, numbered.shape, places, self._geometry), places))
+                    locations = [locations_of(raw, slot, self._geometry) for slot in numbered.shape.slots]
+                    resolved.append((numbered, keys_of(raw, numbered.shape, locations, self._geometry), locations))
             chosen = _chosen(known, [(numbered, keys) for numbered, keys, _ in resolved])
-            for which, (_, _, places) in enumerate(resolved):
+            for which, (_, _, locations) in enumerate(resolved):
                 own = np.flatnonzero(chosen[:, 0] == which)
                 numbers[rows[own]] = chosen[own, 1]
-                for slot, (space, offset) in enumerate(places):
+                for slot, (space, offset) in enumerate(locations):
                     spaces[rows[own], slot], at[rows[own], slot] = space[own], offset[own]
         return Batch(ref(commands), ref(memory), first, stop, numbers, spaces, at)
 
@@ -298,11 +298,11 @@ def _is_in_force(made: Made) -> bool:
     return SEMANTICS.get(made.sub) is made.function
 
 
-def _carry_out(made: Made, places: list[Located], core: int, memory: Memory) -> bool:
+def _carry_out(made: Made, locations: list[Located], core: int, memory: Memory) -> bool:
     addresses: list[int] = []
     try:
         for number, low, high in made.slots:
-            space, offset = places[number]
+            space, offset = locations[number]
             addresses += (memory.pointer(space, offset + low, offset + high, core) + offset, offset)
     except BadAccess:
         return False

@@ -93,10 +93,10 @@ class Tensor:
     def _are_all_apart(self, parts: Sequence[Segment]) -> bool:
         """Whether each piece has bytes of a lane, or lanes, of its own."""
         lane_bytes = self.view.geometry.lane_bytes
-        places = [(self._bytes_in_lanes(part, lane_bytes), self._lanes_of(part, lane_bytes)) for part in parts]
+        spans = [(self._bytes_in_lanes(part, lane_bytes), self._lanes_of(part, lane_bytes)) for part in parts]
         return all(
             _are_apart(within, others) or _are_apart(lanes, other_lanes)
-            for (within, lanes), (others, other_lanes) in combinations(places, 2)
+            for (within, lanes), (others, other_lanes) in combinations(spans, 2)
         )
 
     @staticmethod

@@ -61,7 +61,7 @@ def clients(patience: float = PATIENCE) -> Iterator[Check]:
 
 
 def _where(program: str) -> str | None:
-    """Path of a program; not in the working directory, which may be a model's that somebody else has made."""
+    """Path of a program; not in the working directory, which may be an untrusted model's."""
     try:
         here = os.getcwd()
     except FileNotFoundError:  # it has been removed

@@ -107,7 +107,7 @@ def _judge(
     except NoGolden:
         rough = exact
     if rough.size != exact.size:
-        return None  # an op that finds so many results; at this precision others
+        return None  # an op whose results have this count; other ones at this precision
     for part in reversed(_chain(after, target, call.name)):
         kinds = after.types(part)[1]
         rough = kinds[0].stored(rough) if kinds and kinds[0] is not None else rough

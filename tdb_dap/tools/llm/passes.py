@@ -49,7 +49,7 @@ def token_of(machine: Machine, program: Program, head: Launch) -> int:
 
 
 def places(program: Program, passes: Sequence[Sequence[Launch]], prompt: int) -> Iterator[Place]:
-    """Every launch of an answer to a prompt of so many tokens, in order."""
+    """Every launch of a completion of a prompt of this number of tokens, in order."""
     layers: dict[str, list[int]] = {}
     first = 0
     for number, own in enumerate(passes):

@@ -78,7 +78,7 @@ def mixed_lines(mixed: Mixed, path: Path, wanted: float) -> Iterator[str]:
         yield f"  {one.cosine:.6f}  {one.name} ({one.opcode}), own error {one.share:.2%}"
     yield ""
     if mixed.beyond:
-        yield f"{_ops(mixed.beyond)} with numbers beyond the range of the format: in {mixed.kept_in} whatever it costs"
+        yield f"{_ops(mixed.beyond)} with numbers beyond the range of the format: always in {mixed.kept_in}"
     text = f"with {_ops(len(mixed.kept))} in {mixed.kept_in} the output reaches cosine {mixed.then:.6f}"
     now = "it holds NaNs or infinities now" if math.isnan(mixed.now) else f"it has {mixed.now:.6f} now"
     yield f"{path}: {text}; {now}"

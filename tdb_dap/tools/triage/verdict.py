@@ -121,7 +121,7 @@ def _outcome(
     usable = [stage for stage in stages if stage.is_usable]
     what = f"{broken[0]}: " if broken else ""
     if finding:
-        return "fault", f"fault: {what}the bmodel's program is wrong, whatever its numbers are in this run: {finding}"
+        return "fault", f"fault: {what}the bmodel's program is wrong for any input: {finding}"
     if first is not None:
         return first.kind, _sentence(first, stages, what, cosine)
     if broken:

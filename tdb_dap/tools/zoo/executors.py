@@ -194,7 +194,7 @@ def _keep(content: bytes, folder: Path) -> None:
     """Unpack files into a folder that appears when it is whole; another process may be quicker."""
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if hasattr(os, "getuid") and folder.parent.stat().st_uid != os.getuid():
-        raise BadInput(f"{folder.parent}: belongs to somebody else; set {KEEP} to a folder of your own")
+        raise BadInput(f"{folder.parent}: belongs to another user; set {KEEP} to a folder of your own")
     try:
         with whole_path(folder) as unfinished:
             unfinished.mkdir()

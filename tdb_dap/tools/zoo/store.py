@@ -119,7 +119,7 @@ class Store:
         return BadInput(f"{self.path}: cannot be used as a store: {error}")
 
     def _prepare(self) -> None:
-        """Bring the tables to this version; BadInput for a file of somebody else, or of a newer version."""
+        """Bring the tables to this version; BadInput for a file of another program, or of a newer version."""
         version = self._one("PRAGMA user_version")
         application = self._one("PRAGMA application_id")
         if application != _APPLICATION:
