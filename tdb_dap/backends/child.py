@@ -114,7 +114,7 @@ class Library:
 
 
 class Mirror:
-    """The library's memories beside the shared block."""
+    """The library's memories next to the shared block."""
 
     def __init__(self, library: Library, setup: Setup) -> None:
         descriptor, size = setup.block

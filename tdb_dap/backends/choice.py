@@ -57,7 +57,7 @@ def vendor_backend(chip: Chip, cmodel_path: Path | None = None) -> VendorBackend
 
 
 def in_lockstep(target: Target, vendor: VendorBackend) -> Backend:
-    """The vendor's simulator beside the target's own semantics."""
+    """The vendor's simulator compared with the target's own semantics."""
     from tdb_dap.backends.cmodel import Lockstep
 
     return Lockstep(InProcess(target), vendor)

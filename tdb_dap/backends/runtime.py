@@ -32,7 +32,7 @@ _ENVIRONMENT = 5
 
 
 def find(given: Path | None = None) -> Path | None:
-    """The program ``model_runner``: beside the vendor's libraries, wherever these are found, else on the search path.
+    """The program ``model_runner``: next to the vendor's libraries, wherever these are found, else on the search path.
 
     ``given``: as in ``--cmodel-path``. None if it is nowhere.
     """

@@ -101,7 +101,7 @@ class Document(ABC):
 
 
 class Bound(BaseModel):
-    """The notification ``tdb/program``: to which model a document belongs that is no file beside one."""
+    """The notification ``tdb/program``: to which model a document belongs that is no file next to one."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, from_attributes=True)
 

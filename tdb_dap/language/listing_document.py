@@ -1,4 +1,4 @@
-"""The disassembly of a model: a file that ``tdb-dap dis`` wrote beside it, or what a session shows."""
+"""The disassembly of a model: a file that ``tdb-dap dis`` wrote next to it, or what a session shows."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class ListingDocument(Document):
 
     def find_model(self) -> Model | None:
         bound = self.documents.bound(self.uri)
-        model = self.documents.models.at(bound) if bound is not None else self.documents.models.beside(self.path)
+        model = self.documents.models.at(bound) if bound is not None else self.documents.models.next_to(self.path)
         if model is None or model.program is None:
             return model
         if model.program.listing.text == self.text:
             return model
         if bound is not None:  # of a session that runs another net, or all of them for a prompt
             return None
-        return Model(None, "the text differs from the disassembly of the model beside it")
+        return Model(None, "the text differs from the disassembly of the model next to it")
 
     def hover(self, line: int, column: int) -> tuple[str, Token] | None:
         at = self._at(line, column)

@@ -27,7 +27,7 @@ class MlirDocument(Document):
         return self.mlir.lines
 
     def find_model(self) -> Model | None:
-        model = self.documents.models.beside(self.path) if self.path.name == "final.mlir" else None
+        model = self.documents.models.next_to(self.path) if self.path.name == "final.mlir" else None
         if model is None or model.program is None:
             return model
         compiled = model.program.source.mlir

@@ -29,7 +29,7 @@ class Problem:
 
 
 def findings(program: Program) -> list[SanitizerFinding]:
-    """Findings known without running the model, and those of a report beside it."""
+    """Findings known without running the model, and those of a report next to it."""
     reported = sanitized(program)
     by_key = {_key(finding): finding for finding in (*_known(program), *reported)}
     return sorted(by_key.values(), key=lambda finding: finding.command.ordinal)

@@ -201,7 +201,7 @@ def open_debugger(
             program = _recorded_as_asked(program, words, str(recording), backend_token, say)
         elif is_dynamic(program):
             say("running the model on the vendor's runtime")
-            # The vendor's debugger executes no dynamic subnets: beside it a model stays as it was compiled.
+            # The vendor's debugger executes no dynamic subnets: with it a model stays as it was compiled.
             is_recorded = backend == "numpy" and static_tables != "tdb"
             program, sources = _run_by_the_vendor(program, words, library, is_recorded)
     if isinstance(program, CompiledProgram):

@@ -243,7 +243,7 @@ def test_outputs_of_the_boards_test_tool_are_a_reference_for_its_own_inputs(comp
     assert (done.returncode, done.stdout.split(",")[0]) == (0, "pass: 1 tensor compared")
     done = tdb_dap("check", compiled, "--inputs", toy.inputs)  # nobody knows that they are the same
     assert done.returncode == 2
-    assert "output_ref_data.dat is for the inputs beside it: leave --inputs out to use it" in done.stderr
+    assert "output_ref_data.dat is for the inputs next to it: leave --inputs out to use it" in done.stderr
 
 
 def weight_file(folder: Path) -> dict[str, np.ndarray]:

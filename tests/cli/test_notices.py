@@ -66,7 +66,7 @@ def test_a_verb_names_the_files_it_found_itself_once_and_not_if_quiet(line: str,
 def test_what_is_named_is_not_said_to_be_found(model: Path) -> None:
     data = ["--inputs", model / "input_ref_data.dat", "--reference", model / "toy_tpu_outputs.npz"]
     for verb in ("run", "check", "sanitize"):
-        assert "found beside" not in tdb_dap(verb, model, *data).stderr
+        assert "next to the model" not in tdb_dap(verb, model, *data).stderr
 
 
 def test_every_file_of_data_that_a_context_finds_is_one_that_is_named(model: Path) -> None:

@@ -413,7 +413,7 @@ def test_a_context_alone_without_reference_is_only_sanitized(tmp_path: Path) -> 
     (context / "ref.npz").unlink(missing_ok=True)
     done = tdb_dap("triage", context, "--quiet")
     assert done.returncode == 2
-    assert "it has no reference: give ref.npz beside it" in done.stdout
+    assert "it has no reference: give ref.npz next to it" in done.stdout
 
 
 def test_what_the_compiler_makes_narrower_than_the_table_is_no_fault_of_the_table(toy: Compiled) -> None:

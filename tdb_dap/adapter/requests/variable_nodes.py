@@ -75,7 +75,7 @@ def _absent(session: Session, name: str, value: Value, text: str, evaluate_name:
 
 
 def _about(session: Session, value: Value, part: Part | None) -> Node:
-    """Everything about a tensor beside its numbers; nothing of it is looked up before it is opened."""
+    """Everything about a tensor besides its numbers; nothing of it is looked up before it is opened."""
     origins = partial(_origins, session, part) if part else list[Node]
     words = (
         "type, layout, statistics",

@@ -75,7 +75,7 @@ def record_nets(
 ) -> bytes:
     """Run steps with nets of a bmodel on the vendor's runtime, and leave a recording in ``path``.
 
-    The outputs of each launch, one after the other. ``data``: what the steps fill in; ``files``: what is beside the
+    The outputs of each launch, one after the other. ``data``: what the steps fill in; ``files``: what is next to the
     bmodel, and so comes into the recording; ``folders``: the same for nets that were compiled apart, by the names of
     their folders. Errors as of ``record_net``.
     """

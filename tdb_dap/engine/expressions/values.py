@@ -71,7 +71,7 @@ class Statistics:
         return " ".join([*self._counts(), *_titled(extremes, named, brief_number)])
 
     def shown(self, named: MappedTensor | None) -> str:
-        """The text, with what stored numbers stand for beside them: ``min -128 → -3.4 max 127 → 3.37``."""
+        """The text, with what stored numbers stand for next to them: ``min -128 → -3.4 max 127 → 3.37``."""
         numbers = (("min", self.minimum, 5), ("max", self.maximum, 5), ("mean", self.mean, 4))
         return " ".join([*_titled(numbers, named, lambda number, digits: f"{number:.{digits}g}"), *self._counts()])
 
@@ -84,7 +84,7 @@ def _titled(
     named: MappedTensor | None,
     text: Callable[[float, int], str],
 ) -> list[str]:
-    """Each number that there is after its title, with what it stands for, in as many digits as are beside it."""
+    """Each number that there is after its title, with what it stands for, in as many digits as are next to it."""
     return [
         f"{title} {text(number, digits)}{_meant(number, named, digits)}"
         for title, number, digits in numbers

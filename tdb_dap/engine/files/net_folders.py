@@ -1,4 +1,4 @@
-"""The folders in which the nets of a combined bmodel were compiled: they are beside it, by the nets' names."""
+"""The folders in which the nets of a combined bmodel were compiled: they are next to it, by the nets' names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def name_of_folder(net: str, stage: int) -> str:
 
 
 def sources_beside(bmodel: Path, names: Iterable[str]) -> dict[str, Context | None]:
-    """The files in the folders of these names beside a bmodel, None where there are none.
+    """The files in the folders of these names next to a bmodel, None where there are none.
 
     Several conversions may be in one folder: what has the bmodel's name comes first.
     """

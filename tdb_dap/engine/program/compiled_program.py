@@ -104,7 +104,7 @@ class CompiledProgram(Program):
     def _map_sources(self, columns: Columns) -> SourceMap:
         mlir = MlirFile.read(self.context.mlir) if self.context.mlir else None
         if mlir and mlir.module != self.net.name and mlir.module in {net.name for net in self.bmodel.metadata.nets}:
-            # The files beside a combined model are those of one of its nets.
+            # The files next to a combined model are those of one of its nets.
             return SourceMap.empty(None, columns.kind.size)
         if self.context.locations is None:
             return SourceMap.empty(mlir, columns.kind.size)

@@ -101,7 +101,7 @@ class RecordedModels:
 
 
 def model_in(program: CompiledProgram) -> RecordedModel:
-    """The model of a program, with the files beside it."""
+    """The model of a program, with the files next to it."""
     context = program.context
     source, locations = (bytes(read_file(file)) if file else None for file in (context.mlir, context.locations))
     return RecordedModel(0, str(context.bmodel), program.bmodel.metadata, source, locations, mlir=context.mlir)

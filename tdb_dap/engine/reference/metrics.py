@@ -20,7 +20,7 @@ _BLOCK = 1 << 15
 
 _CLOSE_ABSOLUTE = 1e-8
 _LEAST_CHANNEL = 0.1
-"""A channel counts as at least so long beside the average channel, so that one of noise alone is not judged by it."""
+"""Least length of a channel relative to the average channel, so that a channel of noise alone is not judged."""
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,7 @@ BY_NAME: dict[str, Filter] = {known.name: known for known in SANITIZERS}
 
 
 def made(entries: Mapping[str, str | None], suppressed: Sequence[str] = ()) -> dict[str, Observer]:
-    """Observers by name. ``suppressed``: places that none of them is to report, beside those in the conditions."""
+    """Observers by name. ``suppressed``: places that none of them is to report, besides those in the conditions."""
     return {name: _suppressing(BY_NAME[name].make(condition), [*suppressed]) for name, condition in entries.items()}
 
 

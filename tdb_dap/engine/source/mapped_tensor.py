@@ -83,7 +83,7 @@ class MappedTensor:
         # Compilers before 1.15 do not write the shape; it is that of the memory type.
         self.shape: tuple[int, ...] = tuple(shape or shape_of(self.memory_type))
         if not self._is_a_part:
-            # The index of a nearest resize in a layer group has the slice of the resized tensor beside its own shape,
+            # The index of a nearest resize in a layer group has the slice of the resized tensor next to its own shape,
             # and in DDR an address that is moved on by it.
             self.address -= self._moved_on()
             self.slice_text = ""

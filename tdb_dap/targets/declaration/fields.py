@@ -194,7 +194,7 @@ class Fields:
         return dtype
 
     def sign_tells(self, precision: int) -> bool:
-        """Whether the sign bit beside a precision code tells one float format from another."""
+        """Whether the sign bit next to a precision code tells one float format from another."""
         return precision == _HALF and self.conventions.halves_by_sign
 
     def dma_dtype(self, code: int) -> DType:

@@ -25,7 +25,7 @@ _MOST_LISTED = 20
 
 
 def compared_weights(program: Program) -> Weights | None:
-    """Weights beside those of ``NAME_tpu_addressed_..._weight.npz``; None where there is no such file.
+    """Weights compared with those of ``NAME_tpu_addressed_..._weight.npz``; None where there is no such file.
 
     The file holds each weight as it is at its address. Weights that are packed (4-bit numbers) or compressed are
     otherwise and are counted apart, as are those that the file has in another size. A file of which most weights

@@ -101,7 +101,7 @@ class Installation:
         return f"{self._pip} install --force-reinstall {shlex.quote(origin or NAME)}"
 
     def getting(self, *requirements: str) -> str:
-        """Command that installs other packages beside this one, again if they are there."""
+        """Command that installs other packages in addition to this one, again if they are there."""
         wanted = " ".join(map(shlex.quote, requirements))
         if self.way == "frozen":
             return self.again

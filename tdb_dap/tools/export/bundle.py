@@ -9,7 +9,7 @@ from pathlib import Path
 
 _PACKAGE = "tdb_dap"
 NAME = "chip"
-"""The package beside the script."""
+"""The package next to the script."""
 
 _WHOLE = ("tdb_dap.targets.kernel",)
 """Packages whose own code is needed; those of the others only gathers modules."""

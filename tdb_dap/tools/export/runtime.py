@@ -1,6 +1,6 @@
 """Runtime of an exported script: a chip with memories, tensors in them, and instructions.
 
-This module and those that it imports are copied beside the script. They do not need tdb-dap.
+This module and those that it imports are copied next to the script. They do not need tdb-dap.
 """
 
 from __future__ import annotations

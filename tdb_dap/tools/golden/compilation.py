@@ -153,11 +153,11 @@ def _of_context(path: Path) -> dict[str, Path]:
 
 
 _DATA = {"mlir_input": ("input.npz", "inputs.npz"), "tpu_output": ("ref.npz", "reference.npz")}
-"""File -> names that it has beside a bmodel without the compiler's list."""
+"""File -> names that it has next to a bmodel without the compiler's list."""
 
 
 def _alone(path: Path) -> Files:
-    """A context without the compiler's list of files: the bmodel, its source and data beside it. BadInput if none."""
+    """A context without the compiler's list of files: the bmodel, its source and data next to it. BadInput if none."""
     try:
         context = Context.find(path)
     except BadInput:
@@ -180,7 +180,7 @@ _MODELS = (".bmodel", ".bmodel.xz", ".cvimodel", ".mlir", NOTES)
 
 
 def _beside(model: Path) -> Path:
-    """The context directory of a bmodel: its own folder, or the folder beside it that has its name."""
+    """The context directory of a bmodel: its own folder, or the folder next to it that has its name."""
     folder = model.with_name(model.name.removesuffix(".xz").removesuffix(".bmodel").removesuffix(".cvimodel"))
     return folder if folder.is_dir() else model.parent
 
@@ -240,7 +240,7 @@ def _noted(near: Path, folder: Path, entry: Any) -> Path | None:
     name = entry.get("path") if isinstance(entry, dict) else None
     if not isinstance(name, str) or not name:
         return None
-    # The directory may have been copied from where it was made: then the file is beside under its name.
+    # The directory may have been copied from where it was made: then the file is next to it under its name.
     for path in ((near / name), folder / Path(name).name, near / Path(name).name):
         if path.is_file():
             return path.resolve()

@@ -100,7 +100,7 @@ class Level:
         """The numbers of a top.Weight in the shape of its type; NoGolden if the file does not have them."""
         stored = self.weights.get(op.location)
         if stored is None:
-            raise NoGolden(f"weight {op.location} is not in {self.weight_file or 'a file beside'}")
+            raise NoGolden(f"weight {op.location} is not in {self.weight_file or 'its file'}")
         kind = next(iter(self.types(op)[1]), None)
         if kind is None or kind.shape is None:
             return wide(stored)

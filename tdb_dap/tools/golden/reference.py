@@ -35,7 +35,7 @@ def computed(path: Path, inputs: Mapping[str, Array]) -> dict[str, Array]:
     after = len(missing) - reasons.total()
     if len(tensors) <= len(list(level.inputs())):
         why = next(iter(reasons), "it holds no ops")
-        raise BadInput(f"{path}: no op of it can be computed: {why}; give the ..._tpu.mlir with its weights beside it")
+        raise BadInput(f"{path}: no op of it can be computed: {why}; give the ..._tpu.mlir with its weights next to it")
     if reasons:
         named = ", ".join(list(reasons)[:_MOST_NAMED]) + (", ..." if len(reasons) > _MOST_NAMED else "")
         notice(f"{path.name}: no golden for {named}; {after:,} ops after them are not compared either")

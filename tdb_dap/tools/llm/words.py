@@ -1,4 +1,4 @@
-"""Texts and the numbers of their tokens, as the tokenizer beside a model has them."""
+"""Texts and the numbers of their tokens, as the tokenizer next to a model has them."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def compare(profile: Profile) -> Comparison | None:
 
 
 def compare_with_measured(profile: Profile) -> Comparison | None:
-    """Expected times of the commands beside those they took; None where fewer than two were measured."""
+    """Expected times of the commands compared with measured ones; None where fewer than two were measured."""
     both = [t for t in profile.commands if t.origin == "measured" and not t.command.is_system]
     if len(both) < 2:
         return None

@@ -1,4 +1,4 @@
-"""The compiler's own cycle counts: a text table that it leaves in the bmodel, and one file per core beside it.
+"""The compiler's own cycle counts: a text table that it leaves in the bmodel, and one file per core next to it.
 
 Each entry reads ``Conv2D_39|CONV|s:19764|b:18|g:10|e:41715|t:21952``: op and line, kind, start, id of the TIU and of
 the DMA command, end, cycles; DMA entries go on with direction, bytes and bandwidth. The bmodel holds the table of the

@@ -54,7 +54,7 @@ class Costs:
     """The estimates of a program's commands, made in their order and kept.
 
     ``known``: of the first commands. ``unknown``: (ordinal, why) of what no time is known of; it counts as none.
-    ``measured``: times of a board beside them.
+    ``measured``: times of a board to compare with.
     """
 
     def __init__(self, program: Program, measured: Measured | None = None) -> None:

@@ -62,7 +62,7 @@ def heading(report: ProfileReport) -> Iterator[str]:
     if report.expectation is not None:
         section = report.expectation
         yield (
-            f"expected beside measured: {section.commands:,} commands, rank correlation {section.rank:.3f}, sum "
+            f"expected compared with measured: {section.commands:,} commands, rank correlation {section.rank:.3f}, sum "
             f"{section.ratio:.2f} times, whole {section.total:.2f} times as long"
         )
 

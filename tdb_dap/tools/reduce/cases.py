@@ -264,7 +264,7 @@ def _words(files: Files) -> list[str]:
 
 
 def _given(files: Files, word: str) -> Path | None:
-    """The file beside the model that a word of the command line names, such as a quantize_table."""
+    """The file next to the model that a word of the command line names, such as a quantize_table."""
     path = files.directory.parent / Path(word).name
     return path if not word.startswith("-") and path.is_file() else None
 

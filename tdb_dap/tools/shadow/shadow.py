@@ -1,4 +1,4 @@
-"""Each tensor of the chip beside what its format makes of it and what it would be ideally.
+"""Each tensor of the chip compared with its ideal value, rounded to its format and exact.
 
 Error made here and error inherited add up to the distance from the ideal: the op's exact result, from the operands that
 the chip had, is between the two.
@@ -136,7 +136,7 @@ class Shadow:
         return None if missing else arrays.get(name)
 
     def of(self, name: str, chip: Mapping[str, Array]) -> Shadowed | None:
-        """A tensor of the chip beside its shadows; ``chip``: what it computed, by name. None without a golden."""
+        """A tensor of the chip with its shadows; ``chip``: what it computed, by name. None without a golden."""
         op = self.level.by_name.get(name)
         if op is None or op.name == "top.Input" or name not in chip or name not in self.ideal:
             return None

@@ -28,7 +28,7 @@ _ONE = 1.01
 _MOST_ROUNDED = 0.5
 """Share of numbers that another rounding may change: those in the middle of two steps."""
 
-_NO_REFERENCE = "it has no reference: give ref.npz beside it, or run triage where model_deploy --debug was run"
+_NO_REFERENCE = "it has no reference: give ref.npz next to it, or run triage where model_deploy --debug was run"
 
 
 def read_inputs(files: Files) -> dict[str, Array]:
@@ -44,7 +44,7 @@ def compare(stage: Stage, files: Files) -> None:
     """Judge the ops of the bmodel; ``stage.missing`` says why not, if so."""
     bmodel, source, reference = (files.get(name) for name in ("bmodel", "final_mlir", "tpu_output"))
     if bmodel is None or source is None:
-        stage.missing = "it has no final.mlir beside it"
+        stage.missing = "it has no final.mlir next to it"
         return
     if reference is None:
         stage.missing = _NO_REFERENCE

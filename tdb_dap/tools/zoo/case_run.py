@@ -73,7 +73,7 @@ class CaseRun:
         )
 
     def _compiled(self) -> Step:
-        """Compile into a folder beside, which takes its name when it is whole."""
+        """Compile into a neighbouring folder, which takes its name when it is whole."""
         case = self._case
         assert case.recipe is not None
         unfinished = case.context.with_name(f".{case.context.name}-{os.getpid()}-{time.monotonic_ns()}")

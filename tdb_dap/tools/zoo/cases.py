@@ -21,7 +21,7 @@ ASKS: tuple[Ask, ...] = get_args(Ask)
 """All that can be done with a case, in the order in which it is done."""
 
 _MADE_INPUTS = "*_in_f32.npz"
-"""Name that the compiler gives to the inputs, beside the context or in it."""
+"""Name that the compiler gives to the inputs, next to the context or in it."""
 
 _INPUTS = ("input.npz", "inputs.npz")
 _REFERENCES = ("ref.npz", "reference.npz")
@@ -128,7 +128,7 @@ def _is_model(name: str) -> bool:
 
 
 def described(case: Case) -> Case:
-    """The case with what its files tell: network, chip, precision, data beside it. Unreadable files tell nothing.
+    """The case with what its files tell: network, chip, precision, data next to it. Unreadable files tell nothing.
 
     Where nothing was asked, a model with reference data is checked, another one run, and both are sanitized.
     """
@@ -137,11 +137,14 @@ def described(case: Case) -> Case:
     name = case.context.name.removesuffix(".xz").removesuffix(".bmodel")
     reference = (
         case.reference
-        or _beside(folder, _REFERENCES)
+        or _sibling(folder, _REFERENCES)
         or _lonely(folder.parent, f"{glob.escape(folder.name)}*_tpu_outputs.npz")
     )
     inputs = (
-        case.inputs or _beside(folder, _INPUTS) or _lonely(folder, _MADE_INPUTS) or _lonely(folder.parent, _MADE_INPUTS)
+        case.inputs
+        or _sibling(folder, _INPUTS)
+        or _lonely(folder, _MADE_INPUTS)
+        or _lonely(folder.parent, _MADE_INPUTS)
     )
     return replace(
         case,
@@ -151,7 +154,7 @@ def described(case: Case) -> Case:
         precision=case.precision or attributes.get("mode", "") or "?",
         inputs=inputs,
         reference=reference,
-        outputs=case.outputs or _beside(folder, _OUTPUTS),
+        outputs=case.outputs or _sibling(folder, _OUTPUTS),
     )
 
 
@@ -171,7 +174,7 @@ def _has_reference(context: Path) -> bool:
         return False
 
 
-def _beside(folder: Path, names: Iterable[str]) -> Path | None:
+def _sibling(folder: Path, names: Iterable[str]) -> Path | None:
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 

@@ -216,10 +216,10 @@ export interface ComparedTensors {
 }
 
 /**
- * Our estimates beside the figures of the compiler, over the commands that have both. `rank`: Spearman's correlation of
- * the commands' cycles; `ratio`: sum of ours over the sum of theirs; `total`: cycles of the whole schedule made with
- * ours over the one made with theirs. Of a measured run: what was expected, by the compiler or by us, beside what the
- * board took.
+ * Our estimates compared with the figures of the compiler, over the commands that have both. `rank`: Spearman's
+ * correlation of the commands' cycles; `ratio`: sum of ours over the sum of theirs; `total`: cycles of the whole
+ * schedule made with ours over the one made with theirs. Of a measured run: what was expected, by the compiler or by
+ * us, compared with the board.
  */
 export interface Comparison {
   readonly commands: number;
@@ -368,7 +368,7 @@ export interface InlineArguments {
   readonly endLine: number;
 }
 
-/** A value beside a line. */
+/** A value next to a line. */
 export interface InlineValue {
   readonly line: number;
   /** The word in the line that it belongs to: a value id, or an address of the listing. */
@@ -563,7 +563,7 @@ export interface ModelOp {
   readonly commands: number;
 }
 
-/** A recorded run, beside its commands. */
+/** A recorded run, next to its commands. */
 export interface ModelRecording {
   /** The program that was run, and its arguments. */
   readonly arguments: readonly string[];
@@ -866,9 +866,9 @@ export interface SetMemoryArguments {
 }
 
 /**
- * A result beside its shadows. `actual`, `expected`, `ideal`: the numbers at `index`, the worst one. `expected`: at
- * this precision, None if unknown; `here`, `inherited`: error made by the op and by those before it, over the size of
- * the numbers; `verdict`: on the error made here: bug, quantisation, exact or unknown.
+ * A result with its shadows. `actual`, `expected`, `ideal`: the numbers at `index`, the worst one. `expected`: at this
+ * precision, None if unknown; `here`, `inherited`: error made by the op and by those before it, over the size of the
+ * numbers; `verdict`: on the error made here: bug, quantisation, exact or unknown.
  */
 export interface Shadows {
   readonly index: readonly number[];
