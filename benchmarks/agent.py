@@ -48,7 +48,7 @@ from benchmarks.agent_faults import (  # noqa: E402
 )
 from tdb_dap.agent.server import make_server  # noqa: E402
 from tdb_dap.agent.session import Session  # noqa: E402
-from tdb_dap.system.remarks import heard_by  # noqa: E402
+from tdb_dap.system.notices import heard_by  # noqa: E402
 
 MOST_CALLS = 10
 MOST_TOKENS = 8000

@@ -51,7 +51,7 @@ COMMANDS = "the commands of the op"
 WILD, UNWRITTEN, RACE, NAN = "an access outside of memory", "unwritten bytes", "a missing dependency", "not a number"
 
 _SYMPTOMS = frozenset({COMMANDS, WILD, UNWRITTEN, RACE})
-"""How a wrong address or size shows depends on what lies where it points to."""
+"""How a wrong address or size shows depends on the contents it points to."""
 
 CAUSES = {
     "weight swapped": frozenset({LOWERING}),
@@ -126,8 +126,8 @@ def _of_compilation(compiled: Sound, fault: Fault) -> Seeded:
         try:
             fault.put(files)
             if fault.stage == "bmodel":
-                inputs = files.found["mlir_input"]
-                is_seen = _changes(files.found["bmodel"], compiled.files.found["bmodel"], inputs, fault.kind)
+                inputs = files.paths["mlir_input"]
+                is_seen = _changes(files.paths["bmodel"], compiled.files.paths["bmodel"], inputs, fault.kind)
             else:
                 is_seen = has_effect(compiled, fault, find(files.directory))
         except (TdbError, NoGolden):

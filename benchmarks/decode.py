@@ -4,7 +4,7 @@
 
 A model of N commands of each chip is made from the streams of a small one, one after another with ids that go on
 (BM1684: in groups, as its ids have 16 bits); final.mlir and tensor_location.json are made the same way. Each
-measurement runs in a process of its own. The vendor's bmodel_dis (``--vendor-python``: a Python 3.10 in which tpu_mlir
+measurement runs in a separate process. The vendor's bmodel_dis (``--vendor-python``: a Python 3.10 in which tpu_mlir
 is installed; default: $TDB_VENDOR_PYTHON; left out if there is none) and ``tdb-dap dis --format tdb`` list the same
 file of 20,000 commands, one right after the other.
 """

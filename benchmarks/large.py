@@ -65,7 +65,7 @@ class Made:
 
     @property
     def moved(self) -> int:
-        """How far the activations lie after their place in the sample, since there are more weights before them."""
+        """How far the activations are after their place in the sample, since there are more weights before them."""
         return -(-(_BMODEL - 100 * len(self.program.commands) * self.times) // 4096) * 4096
 
     def name(self, name: str, turn: int) -> str:

@@ -9,7 +9,7 @@ Runtime as well). ``--old``: a clone of this project at another commit, installe
 ``--vendor``: the vendor's library, too, of all networks or of those named; it takes minutes, as does NumPy alone on
 large networks (``--skip numpy``).
 
-Seconds of wall time, the best of several runs, each in a process of its own. What is compared takes turns, ``--rounds``
+Seconds of wall time, the best of several runs, each in a separate process. What is compared takes turns, ``--rounds``
 times, and the best of each counts: a machine that is slower for a while is slower for all of them.
   run      from the first command to the last, without history, after a first run
   numpy    the same without the C kernel

@@ -9,7 +9,7 @@ vendor's tools are there; else the bundled sample. ``--short``: only the toy.
 The vendor's tools: ``pip install tpu_mlir==1.30.2`` into an environment of Python 3.10 on Linux x86-64; give its
 interpreter as ``--vendor-python`` or in $TDB_VENDOR_PYTHON. Without it only our own times are shown.
 
-What is timed, in a process of its own each:
+What is timed, in a separate process each:
   vendor   the simulator library executing every command of the model, called by the vendor's own binding, without its
            debugger; loading and decoding are not counted
   runner   the vendor's model_runner from start to end of the process, for comparison

@@ -112,7 +112,7 @@ def main() -> int:
         scratch = Path(folder)
         adapter = Adapter(scratch)
 
-        def stretch(count: int, once: Callable[[], None]) -> tuple[float, int, int]:
+        def segment(count: int, once: Callable[[], None]) -> tuple[float, int, int]:
             """So many times; the least megabytes, files and threads that were seen in between."""
             seen = []
             for _ in range(count):
@@ -122,10 +122,10 @@ def main() -> int:
 
         def watch(what: str, count: int, once: Callable[[], None]) -> bool:
             tenth = count // 10
-            stretch(tenth, once)
-            before = stretch(tenth, once)
-            stretch(count - 3 * tenth, once)
-            after = stretch(tenth, once)
+            segment(tenth, once)
+            before = segment(tenth, once)
+            segment(count - 3 * tenth, once)
+            after = segment(tenth, once)
             said.append(
                 f"{count:,} {what}: {before[0]:.1f} MB in the second tenth, {after[0]:.1f} MB in the last; "
                 f"files {before[1]} and {after[1]}, threads {before[2]} and {after[2]}"

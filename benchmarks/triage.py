@@ -33,7 +33,7 @@ import numpy as np
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import TdbError
-from tdb_dap.system.remarks import heard_by
+from tdb_dap.system.notices import heard_by
 from tdb_dap.tools.golden.compilation import Files, find
 from tdb_dap.tools.golden.level import Level, names
 from tdb_dap.tools.golden.library import NoGolden, compute
@@ -93,7 +93,7 @@ class Sound:
 
     def _edit(self, kind: str, op: MlirOp, text: str, new: str) -> Fault:
         def put(files: Files) -> None:
-            path = files.found["tpu_mlir"]
+            path = files.paths["tpu_mlir"]
             lines = path.read_text("utf-8").split("\n")
             lines[op.line - 1] = new
             path.write_text("\n".join(lines), "utf-8")
@@ -230,7 +230,7 @@ class Sound:
 
     def _field(self, kind: str, opcode: str, results: tuple[str, ...], token: str, field: str, value: int) -> Fault:
         def put(files: Files) -> None:
-            path = files.found["bmodel"]
+            path = files.paths["bmodel"]
             program = open_program(path)
             changed = path.with_name("changed.bmodel")
             with Editor(program, changed) as editor:
@@ -275,8 +275,8 @@ def _half_of(stale: Array) -> Change:
 
 def interpret(files: Files, changes: Mapping[int, Change] | None = None) -> None:
     """Compute the tensors of stage tpu again; the op of a line gives what ``changes`` makes of its exact result."""
-    level = Level("tpu", files.found["tpu_mlir"])
-    path = files.found["tpu_output"]
+    level = Level("tpu", files.paths["tpu_mlir"])
+    path = files.paths["tpu_output"]
     old = read_npz(path)
     tensors = {name: np.asarray(old[name], np.float64) for name in level.inputs()}
     for op in level.ops:
@@ -434,7 +434,7 @@ def has_effect(compiled: Sound, fault: Fault, files: Files) -> bool:
     """Whether a fault changes any number."""
     if fault.stage != "tpu":
         return found_in_model(files, compiled)
-    now = read_npz(files.found["tpu_output"])
+    now = read_npz(files.paths["tpu_output"])
     return any(
         name in now and not np.allclose(now[name], compiled.tensors[name], rtol=1e-6, atol=1e-7)
         for name in fault.tensors
@@ -449,7 +449,7 @@ def found_in_model(files: Files, compiled: Sound) -> bool:
 
     inputs = files.get("mlir_input")
     both = []
-    for path in (files.found["bmodel"], compiled.files.found["bmodel"]):
+    for path in (files.paths["bmodel"], compiled.files.paths["bmodel"]):
         debugger = open_debugger(path, inputs, history_limit=0)
         try:
             both.append(record(debugger))

@@ -5,7 +5,7 @@
     python benchmarks/zoo.py cluster [--tasks N] [--seconds S]   a real scheduler, 32 worker processes, tasks that sleep
 
 ``workers`` prints the ratio of the wall times; ``--dask``: two worker processes and a scheduler, started here.
-``report``: wall time and largest resident size of ``tdb-dap zoo report`` in a process of its own. ``cluster``: the
+``report``: wall time and largest resident size of ``tdb-dap zoo report`` in a separate process. ``cluster``: the
 share of the time in which a worker was busy, and what the scheduler took of a processor.
 """
 
@@ -21,8 +21,8 @@ import time
 from pathlib import Path
 
 from tdb_dap.tools.zoo.cases import Case, find_cases
-from tdb_dap.tools.zoo.crews import Cluster, Here
-from tdb_dap.tools.zoo.result import Found, Op, Result, Step
+from tdb_dap.tools.zoo.executors import DaskExecutor, LocalExecutor
+from tdb_dap.tools.zoo.result import CaseFinding, Op, Result, Step
 from tdb_dap.tools.zoo.runner import run_zoo
 from tdb_dap.tools.zoo.store import Store
 
@@ -40,11 +40,11 @@ def workers(folder: Path, count: int, dask: bool) -> None:
                 from distributed import LocalCluster
 
                 cluster = LocalCluster(n_workers=size, threads_per_worker=1, dashboard_address=None)
-                crew: Cluster | Here = Cluster(cluster.scheduler_address)
+                executor: DaskExecutor | LocalExecutor = DaskExecutor(cluster.scheduler_address)
             else:
-                crew = Here(size)
+                executor = LocalExecutor(size)
             started = time.perf_counter()
-            run_zoo(store, "zoo", cases, crew, True, lambda progress, case, result: None)
+            run_zoo(store, "zoo", cases, executor, True, lambda progress, case, result: None)
             times[size] = time.perf_counter() - started
             if dask:
                 cluster.close()
@@ -66,10 +66,15 @@ def fill(path: Path, count: int, broken: float, seed: int) -> None:
                 Op(line=line, opcode="tpu.Conv2D", name=f"conv{line}", verdict="fail" if bad else "pass", cosine=0.5)
                 for line in range(20 if bad else 2)
             )
-            differs = Found(ask="check", fingerprint=f"check:{number}", rule="cosine", text="conv3 differs")
+            differs = CaseFinding(ask="check", fingerprint=f"check:{number}", rule="cosine", text="conv3 differs")
             step = Step(ask="check", status="fail" if bad else "pass", text="conv3 differs" if bad else "", seconds=1.5)
             result = Result(
-                key=case.key, digest=f"{number:032x}", steps=(step,), ops=ops, found=(differs,) * bad, command="tdb-dap"
+                key=case.key,
+                digest=f"{number:032x}",
+                steps=(step,),
+                ops=ops,
+                findings=(differs,) * bad,
+                command="tdb-dap",
             )
             store.put(run, case, result)
         store.end(run)

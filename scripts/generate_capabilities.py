@@ -1,4 +1,4 @@
-"""Write what `initialize` answers, and docs/capabilities.md: that, beside six others, and the test that uses it.
+"""Write what `initialize` answers, and docs/capabilities.md: that, besides six others, and the test that uses it.
 
     python -m scripts.generate_capabilities            rewrite both
     python -m scripts.generate_capabilities --check    exit 1 if one is out of date

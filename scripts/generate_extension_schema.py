@@ -76,7 +76,7 @@ def simplify(schema: Any, definitions: Mapping[str, Any]) -> Any:
         return schema
     if "$ref" in schema:
         target = definitions[schema["$ref"].rsplit("/", 1)[-1]]
-        # What stands beside a reference, such as the field's description, is closer to the field.
+        # What stands next to a reference, such as the field's description, is closer to the field.
         schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
     schema = {key: value for key, value in schema.items() if key not in ("title", "$defs")}
     schema = without_nulls(schema)

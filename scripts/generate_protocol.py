@@ -1,4 +1,4 @@
-"""Write tdb_dap/adapter/protocol/types.py from the protocol's JSON schema beside it.
+"""Write tdb_dap/adapter/protocol/types.py from the protocol's JSON schema next to it.
 
     python -m scripts.generate_protocol            write the module
     python -m scripts.generate_protocol --check    exit 1 if the module is not what the schema gives

@@ -56,7 +56,7 @@ REFERENCE: tuple[tuple[str, type[Any], str], ...] = (
     ("What it found", Finding, ""),
     ("A table", Table, "columns column where"),
 )
-"""Heading, class, and its members in the order in which they are told."""
+"""Heading, class, and its members in the order in which they are listed."""
 
 
 def reference() -> Iterator[str]:
@@ -96,7 +96,7 @@ def _code(text: str) -> str:
 
 
 def _text(thing: Any) -> str:
-    """The docstring as one paragraph; what is told has one."""
+    """The docstring as one paragraph; every member listed has one."""
     if not thing.__doc__:
         sys.exit(f"{thing.__qualname__} has no docstring")
     return " ".join(inspect.cleandoc(thing.__doc__).replace("``", "`").split())

@@ -21,7 +21,7 @@ SAMPLE = ROOT / "tdb_dap" / "sample"
 OVERLAP = ROOT / "examples" / "overlap"
 
 PLANNED, WRONG = 81920, 4608
-"""Where the bias belongs in a lane, and an address inside of what lies from 4096 to 5120."""
+"""Where the bias belongs in a lane, and an address inside of what is from 4096 to 5120."""
 
 LOCAL_MEMORY = 0x8000000
 """Where the DMA engine of BM1684X sees the local memory."""

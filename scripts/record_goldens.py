@@ -46,7 +46,7 @@ class Example:
 
 
 def levels(folder: Path) -> Iterator[tuple[Level, dict[str, Array]]]:
-    """Levels of a compilation whose tensors are beside them."""
+    """Levels of a compilation whose tensors are next to them."""
     inputs = [read_npz(path) for path in sorted(folder.glob("*_in_f32.npz"))]
     for path in sorted(folder.glob("*.mlir")):
         for ending, data in reversed(_PAIRS):

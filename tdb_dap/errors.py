@@ -22,7 +22,7 @@ class BadExpression(TdbError):
 
 
 class BadAccess(TdbError):
-    """An address or view lies outside the memory it names."""
+    """An address or view is outside the memory it names."""
 
 
 class NotFinished(TdbError):

@@ -131,7 +131,7 @@ class CheckTable(Table):
 
 
 def _check_row(row: Row) -> dict[str, Any]:
-    found = row.numbers
+    numbers = row.numbers
     return {
         "line": row.line,
         "op": row.opcode,
@@ -139,13 +139,13 @@ def _check_row(row: Row) -> dict[str, Any]:
         "role": row.role,
         "dtype": row.dtype,
         "verdict": row.verdict,
-        "cosine": found.cosine if found else None,
-        "euclidean": found.euclidean if found else None,
-        "max_abs": found.max_abs if found else None,
-        "max_ulp": found.max_ulp if found else None,
-        "bad": found.bad_count if found else None,
-        "size": found.size if found else None,
-        "first_bad": found.first_bad if found else None,
+        "cosine": numbers.cosine if numbers else None,
+        "euclidean": numbers.euclidean if numbers else None,
+        "max_abs": numbers.max_abs if numbers else None,
+        "max_ulp": numbers.max_ulp if numbers else None,
+        "bad": numbers.bad_count if numbers else None,
+        "size": numbers.size if numbers else None,
+        "first_bad": numbers.first_bad if numbers else None,
         "first": row.first,
         "last": row.last,
         "note": row.note,

@@ -114,5 +114,5 @@ def new_client(tmp_path: Path, protocol: Protocol) -> Iterator[Callable[..., Dap
 
 @pytest.fixture
 def client(new_client: Callable[..., DapClient]) -> DapClient:
-    """A client that announces everything, in a session of its own."""
+    """A client that announces everything, in a separate session."""
     return new_client()

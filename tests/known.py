@@ -16,6 +16,6 @@ def known(thing: T | None) -> T:
 
 
 def view_of(operand: Operand | None) -> View:
-    """An operand that lies in memory."""
+    """An operand that is in memory."""
     assert isinstance(operand, View)
     return operand

@@ -1,4 +1,4 @@
-"""An adapter that listens on a port, in a process of its own."""
+"""An adapter that listens on a port, in a separate process."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ process that starts it, and other tests may have made this one large."""
 
 
 def run(name: str, scratch: Path, *options: str) -> str:
-    """A target in a process of its own, confined to a directory."""
+    """A target in a separate process, confined to a directory."""
     command = [sys.executable, "-c", FRESH, "-m", "scripts.robustness.fuzz_parsers.one", name, str(scratch), *options]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=550)
     assert done.returncode == 0, f"{name}: {done.stderr[-3000:]}"

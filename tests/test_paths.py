@@ -106,7 +106,7 @@ def test_a_wheel_cannot_write_beside_the_cache(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no modes")
 def test_scratch_directories_are_ours_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the vendor's runtime is given lies where no other user can put something in its place."""
+    """What the vendor's runtime is given is where no other user can put something in its place."""
     from tdb_dap.backends.runtime import VendorRuntime
     from tdb_dap.tools.opening import open_program
 

@@ -3,7 +3,7 @@
 
     large_tensor.py DIRECTORY [--elements 67108864]
 
-The commands are those of the bundled sample; the input is float32, a square plane, and lies behind their memory.
+The commands are those of the bundled sample; the input is float32, a square plane, and is behind their memory.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def _overview(fuzzed: Mapping[str, report.Results]) -> str:
     return (
         "# Instruction sets\n\n"
         "Made from the tables and functions that decode and simulate. What a form computes is in words and formulas "
-        "beside it; how it compares with the vendor's simulator is at the end of each page. "
+        "next to it; how it compares with the vendor's simulator is at the end of each page. "
         "[Fidelity](../../fidelity.md) explains that table.\n\n" + table(_OVERVIEW, rows) + "\n"
     )
 

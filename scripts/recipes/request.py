@@ -59,7 +59,7 @@ REQUEST = Recipe(
     (
         Change(1, "tdb_dap/adapter/extensions/recipe.py", _HANDLER),
         Change(2, "tdb_dap/adapter/protocol/recipe_responses.py", _BODY),
-        Change(3, "tdb_dap/adapter/areas.py", '\n    "extensions.recipe",', ('    "extensions.guests",',)),
+        Change(3, "tdb_dap/adapter/areas.py", '\n    "extensions.recipe",', ('    "extensions.attached_sessions",',)),
         Change(5, "tests/adapter/test_model_requests.py", _TEST, ('not in pooling.client.request("tdb/profile")\n',)),
         Change(
             5,

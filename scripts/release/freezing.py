@@ -13,7 +13,7 @@ PROGRAM = "tdb-dap.exe" if os.name == "nt" else "tdb-dap"
 
 
 def freeze(wheel: Path, recipe: Path, scratch: Path, environment: Mapping[str, str]) -> Path:
-    """Freeze what a wheel holds, and return the folder: PROGRAM beside ``lib``.
+    """Freeze what a wheel holds, and return the folder: PROGRAM next to ``lib``.
 
     ``recipe``: the folder with the specification and the requirements; ``scratch``: an empty folder;
     ``environment``: variables of the environment, SOURCE_DATE_EPOCH among them. BadBuild if it cannot be done.

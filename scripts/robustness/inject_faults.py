@@ -192,7 +192,7 @@ KINDS: Mapping[str, tuple[Callable[[Model, random.Random], Iterator[Injected]], 
 class Outcomes:
     """What became of one kind of fault in one model; ``text`` is empty where no fault shows.
 
-    ``suspected``: the op is named beside the one that is blamed, because the reference does not hold its results.
+    ``suspected``: the op is named besides the one that is blamed, because the reference does not hold its results.
     """
 
     right: bool = False

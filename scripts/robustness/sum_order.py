@@ -27,7 +27,7 @@ from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 
 _HUGE = 2.0**15
-"""Its square is beyond 2^24, so that float32 loses a one beside it, and f16 holds it."""
+"""Its square is beyond 2^24, so that float32 loses a one added to it, and f16 holds it."""
 
 
 def main() -> int:

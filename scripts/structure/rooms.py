@@ -59,7 +59,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
 )
 """Rooms by storey, the ground first. A room is a file, or a folder with all that is in no room further down.
 
-``verbs``: the modules ``cli`` beside the tools, which belong to the command line and not to the folders they are in.
+``verbs``: the modules ``cli`` next to the tools, which belong to the command line and not to the folders they are in.
 """
 
 LEVELS = {room: level for level, rooms in enumerate(STOREYS) for room in rooms}

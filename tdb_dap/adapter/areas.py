@@ -47,7 +47,7 @@ AREAS = (
     "requests.sanitizers",
     "console.sanitizing",
     "extensions.answers",
-    "extensions.guests",
+    "extensions.attached_sessions",
 )
 """Modules that declare requests, and verbs of the console; `help` lists those in this order."""
 
@@ -58,7 +58,7 @@ def load() -> None:
         for area in AREAS:
             importlib.import_module(f"tdb_dap.adapter.{area}")
     except ImportError as error:
-        raise TdbError(f"{error}; `tdb-dap doctor` says what mends it") from error
+        raise TdbError(f"{error}; run `tdb-dap doctor` for the fix") from error
 
 
 def load_ahead() -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from tdb_dap.adapter.areas import load
 from tdb_dap.adapter.protocol.transports import SocketStream, StandardStreams
 from tdb_dap.errors import BadInput
-from tdb_dap.system.ports import AGENT_TOKEN, Door, Visitor
+from tdb_dap.system.ports import AGENT_TOKEN, AttachServer, Visitor
 
 if TYPE_CHECKING:
     import socket
@@ -51,7 +51,7 @@ def listen(listening: socket.socket, token: str, log: TextIO | None) -> None:
     load()  # before anybody is let in: a module whose file cannot be opened for lack of descriptors stays half loaded
     importlib.import_module("tdb_dap.tools.opening")
     gc.freeze()  # what is loaded stays: no search through it for each stranger that leaves
-    Door().serve(listening, session)
+    AttachServer().serve(listening, session)
 
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3

@@ -19,20 +19,20 @@ RULES = (
     "A number before a command (D12, B7) is its engine and id; 'command N of M' is a moment that travel can go to. "
     "Long answers have pages: ask again with page=2. Usual way: triage -> check -> who_wrote -> explain -> report."
 )
-"""What the server says of itself."""
+"""Instructions of the server."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """``said``: of the server itself; ``quoted``: what the debugger printed; ``following``: the next good question."""
+    """``summary``: of the server; ``quoted``: what the debugger printed; ``following``: the next good question."""
 
-    said: str
+    summary: str
     quoted: str = ""
     following: str = ""
 
     def text(self, page: int = 1) -> str:
         """One page of it."""
-        parts = [self.said] if self.said else []
+        parts = [self.summary] if self.summary else []
         if self.quoted:
             pages = _pages(self.quoted)
             number = min(max(1, page), len(pages))

@@ -1,4 +1,4 @@
-"""Tools that the server runs on a model, each as a function that is called in a process of its own."""
+"""Tools that the server runs on a model, each as a function that is called in a separate process."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import TdbError
+from tdb_dap.system.notices import heard_by
 from tdb_dap.system.progress import Progress
-from tdb_dap.system.remarks import heard_by
 
 if TYPE_CHECKING:
     from tdb_dap.tools.model_options import ModelOptions
@@ -83,10 +83,10 @@ def run_info(context: Path) -> Printed:
     """The contents of a model."""
     from tdb_dap.tools.info.describing import info
 
-    remarks: list[str] = []
-    with heard_by(lambda text: remarks.append(f"tdb-dap: {text}")):
+    notices: list[str] = []
+    with heard_by(lambda text: notices.append(f"tdb-dap: {text}")):
         lines = list(info(context))
-    return Printed(False, _text([*lines, *remarks]))
+    return Printed(False, _text([*lines, *notices]))
 
 
 def _text(lines: Iterable[str], problem: str = "") -> str:

@@ -73,9 +73,9 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.agent.session import Session
 
     if arguments.join:
-        from tdb_dap.agent.guest import GuestSession
+        from tdb_dap.agent.attached_session import AttachedSession
 
-        session: Session = GuestSession(arguments.join, token or "")
+        session: Session = AttachedSession(arguments.join, token or "")
     else:
         session = Session(arguments.root, arguments.allow_edits)
     try:

@@ -30,7 +30,7 @@ _TICK = 1.0
 """Seconds between two notes of progress."""
 
 CHECK_VIEW = "ui://tdb-dap/check"
-"""The page that hosts of MCP Apps show beside the answer of ``check``."""
+"""The page that hosts of MCP Apps show next to the answer of ``check``."""
 
 _CHECK_PAGE = "tdb://session/check.html"
 
@@ -70,7 +70,7 @@ def _about(function: Callable[..., Answer]) -> dict[str, Any]:
 
 
 def _add_resources(server: MCPServer[Any], session: Session) -> None:
-    """Texts that a host can show beside the conversation: they are read, and nothing is asked."""
+    """Texts that a host can show next to the conversation: they are read, and nothing is asked."""
 
     @server.resource("tdb://session/model", description="The open model and its data", mime_type="text/plain")
     def model() -> str:

@@ -28,7 +28,7 @@ _PAUSE = 0.2
 
 
 class Session:
-    """``roots``: directories below which everything lies that may be opened; ``may_edit``: whether values are changed.
+    """``roots``: directories whose files may be opened; ``may_edit``: whether values are changed.
 
     One question at a time: the debugger has one present.
     """
@@ -53,26 +53,24 @@ class Session:
         self._client = self._console = None
 
     def allowed(self, path: str) -> Path:
-        """A path, if it lies below one of the roots; links are followed first. BadInput says which roots there are."""
+        """A path, if it is below one of the roots; links are followed first. BadInput says which roots there are."""
         try:
-            found = Path(path).expanduser().resolve()
+            resolved = Path(path).expanduser().resolve()
         except (OSError, RuntimeError, ValueError):
             raise BadInput(f"{path[:100]!r}: is no path") from None
-        if not any(found.is_relative_to(root) for root in self._roots):
-            raise BadInput(
-                f"{path[:200]}: lies outside of {', '.join(map(str, self._roots))}, which this server may read"
-            )
-        if not found.exists():
+        if not any(resolved.is_relative_to(root) for root in self._roots):
+            raise BadInput(f"{path[:200]}: not below {', '.join(map(str, self._roots))}, which this server may read")
+        if not resolved.exists():
             raise BadInput(f"{path[:200]}: no such file or directory")
-        return found
+        return resolved
 
     def allowed_new(self, path: str) -> Path:
         """A path for something new below one of the roots."""
-        found = Path(path).expanduser()
-        parent = self.allowed(str(found.parent))
-        if found.name in ("", ".", "..") or (parent / found.name).exists():
+        target = Path(path).expanduser()
+        parent = self.allowed(str(target.parent))
+        if target.name in ("", ".", "..") or (parent / target.name).exists():
             raise BadInput(f"{path[:200]}: give the name of a new folder")
-        return parent / found.name
+        return parent / target.name
 
     def open(self, context: str, inputs: str, reference: str) -> str:
         """Load a model and stop before its first command; what the debugger says of it."""
@@ -103,12 +101,12 @@ class Session:
         return self.ask(line)
 
     def stop_at(self, place: str, condition: str, show: bool) -> str:
-        """Run until a place is reached where a condition holds. ``show``: only where a user looks on."""
+        """Run until a place is reached where a condition holds. ``show``: only in the session of a user."""
         self.ask(f"tb {place}" + (f" if {condition}" if condition else ""))
         return self.ask("c")
 
     def travel(self, direction: str, count: int, show: bool) -> str:
-        """Go ``to`` command ``count``, ``forward`` or ``back`` by so many ops, to the ``start`` or the ``end``."""
+        """Go ``to`` command ``count``, ``forward`` or ``back`` by ``count`` ops, to the ``start`` or the ``end``."""
         lines = {
             "to": f"goto {max(0, count)}",
             "forward": f"n {max(1, count)}",
@@ -136,10 +134,10 @@ class Session:
         if len(line) > _LONGEST or not line.isprintable():
             raise BadInput(f"give one line of at most {_LONGEST} characters")
         done = self._console.do(line)
-        said = self._taken()
+        reply = self._taken()
         if not done:
-            raise TdbError(said or "that cannot be done")
-        return said
+            raise TdbError(reply or "that cannot be done")
+        return reply
 
     def _taken(self) -> str:
         text = self._stream.getvalue()
@@ -148,7 +146,7 @@ class Session:
         return text.rstrip()
 
     def run(self, function: Callable[..., _R], *arguments: Any, is_stopped: Callable[[], bool]) -> _R:
-        """Call a function in a process of its own; TdbError if it fails, is stopped or takes too long.
+        """Call a function in a separate process; TdbError if it fails, is stopped or takes too long.
 
         The process keeps the server responsive, can be ended at any moment, and gives the memory back.
         """

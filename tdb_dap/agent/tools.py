@@ -49,9 +49,9 @@ class Tools:
 
         inputs: .npz by input name, or raw .dat; reference: .npz with the expected value of every tensor.
         """
-        said = self._session.open(context, inputs, reference)
+        reply = self._session.open(context, inputs, reference)
         return Answer(
-            "opened; stopped before the first command", said, "check, or sanitize where there is no reference"
+            "opened; stopped before the first command", reply, "check, or sanitize where there is no reference"
         )
 
     def triage(self, directory: str, stopped: Stopped) -> Answer:
@@ -88,8 +88,8 @@ class Tools:
         where = place.removeprefix("line ").strip()
         if not where:
             raise BadInput("place: give a line of final.mlir, an instruction, an op or a command such as B23")
-        said = self._session.stop_at(where, condition, show)
-        return Answer("", said, "read_tensor 'in[0]', compare 'out[0]', who_wrote 'in[0]'")
+        reply = self._session.stop_at(where, condition, show)
+        return Answer("", reply, "read_tensor 'in[0]', compare 'out[0]', who_wrote 'in[0]'")
 
     def who_wrote(self, expression: str, levels: int = 2) -> Answer:
         """Say which command wrote a tensor, slice or address last, and who wrote what that one read.

@@ -77,7 +77,7 @@ class Library:
             self._set_bases(core, bases)
 
     def _set_bases(self, core: int, bases: dict[int, int]) -> None:
-        """Say where the tags of addresses lie; the engine number is that of the DMA."""
+        """Set the positions of the tags of addresses; the engine number is that of the DMA."""
         lib = self._lib
         count = len(bases)
         lib.atomic_set_base_ddr.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint32]
@@ -114,7 +114,7 @@ class Library:
 
 
 class Mirror:
-    """The library's memories beside the shared block."""
+    """The library's memories next to the shared block."""
 
     def __init__(self, library: Library, setup: Setup) -> None:
         descriptor, size = setup.block
@@ -131,7 +131,7 @@ class Mirror:
 
     def changed(self) -> tuple[tuple[int, int, int], ...]:
         """Ranges of whole lines in which the two differ."""
-        found: list[tuple[int, int, int]] = []
+        changes: list[tuple[int, int, int]] = []
         for index, (own, shared) in enumerate(self._pairs):
             for block in self._different(own, shared):
                 differs = own[block : block + _BLOCK] != shared[block : block + _BLOCK]
@@ -140,8 +140,8 @@ class Mirror:
                 firsts = np.concatenate([[0], ends[:-1] + 1])
                 for first, last in zip(lines[firsts].tolist(), lines[ends].tolist(), strict=True):
                     start, stop = block + first * LINE, min(block + (last + 1) * LINE, own.size)
-                    found.append((index, start, stop))
-        return tuple(found)
+                    changes.append((index, start, stop))
+        return tuple(changes)
 
     def take(self, ranges: tuple[tuple[int, int, int], ...]) -> None:
         """Copy ranges to the shared block."""

@@ -57,7 +57,7 @@ def vendor_backend(chip: Chip, cmodel_path: Path | None = None) -> VendorBackend
 
 
 def in_lockstep(target: Target, vendor: VendorBackend) -> Backend:
-    """The vendor's simulator beside the target's own semantics."""
+    """The vendor's simulator compared with the target's own semantics."""
     from tdb_dap.backends.cmodel import Lockstep
 
     return Lockstep(InProcess(target), vendor)
@@ -80,10 +80,10 @@ def _elsewhere(address: tuple[str, int], token: str | None) -> Backend:
 
 def _of_plugin(name: str, program: Program) -> Backend:
     """A backend that an installed package brings: what its entry point names is called with the program."""
-    found = {plugin.name: plugin for plugin in plugins("backends")}
-    if name not in found:
-        raise BadInput(f"backend {name!r} is not known; there are {', '.join([*BACKENDS, *found])}, remote:HOST:PORT")
-    plugin = found[name]
+    by_name = {plugin.name: plugin for plugin in plugins("backends")}
+    if name not in by_name:
+        raise BadInput(f"backend {name!r} is not known; there are {', '.join([*BACKENDS, *by_name])}, remote:HOST:PORT")
+    plugin = by_name[name]
     if plugin.problem:
         raise BadInput(f"{plugin.title} {plugin.problem}")
     try:

@@ -105,9 +105,9 @@ def _list(given: Path | None) -> None:
     missing = False
     for chip in supported():
         assert chip.vendor_library is not None
-        found = find(chip.vendor_library.file, given)
-        missing = missing or found is None
-        where = f"{found[0]} ({found[1]})" if found else f"{chip.vendor_library.file} not found"
+        path = find(chip.vendor_library.file, given)
+        missing = missing or path is None
+        where = f"{path[0]} ({path[1]})" if path else f"{chip.vendor_library.file} not found"
         print(f"  {chip.name:9} {where}")
     if missing:
         looked = ", ".join(f"{candidate.directory} ({candidate.found_by})" for candidate in library_paths(given))

@@ -96,13 +96,13 @@ class VendorBackend:
 
     def overwritten(self, ranges: tuple[tuple[int, int, int], ...]) -> tuple[OverwrittenBytes, ...]:
         """The bytes that are in the memories now."""
-        found: list[OverwrittenBytes] = []
+        overwrites: list[OverwrittenBytes] = []
         for index, start, stop in ranges:
             place = self._shared.offsets[index]
             first = place.start + start
             old = self._shared.memory.bytes_at(place.space, first, stop - start, place.core).copy()
-            found.append(OverwrittenBytes(place.space, place.core, first, old))
-        return tuple(found)
+            overwrites.append(OverwrittenBytes(place.space, place.core, first, old))
+        return tuple(overwrites)
 
     def take(self, ranges: tuple[tuple[int, int, int], ...]) -> None:
         """Bring the library's bytes into the memories."""

@@ -41,10 +41,10 @@ def library_paths(given: Path | None = None) -> Iterator[LibraryPath]:
 def _package_directory() -> Path | None:
     """The installed package, found without importing it."""
     try:
-        found = importlib.util.find_spec("tpu_mlir")
+        spec = importlib.util.find_spec("tpu_mlir")
     except (ImportError, ValueError):
         return None
-    locations = list(found.submodule_search_locations or ()) if found else []
+    locations = list(spec.submodule_search_locations or ()) if spec else []
     return Path(locations[0]) if locations else None
 
 
@@ -87,12 +87,12 @@ def library_of(chip: Chip, given: Path | None = None) -> Path:
             f"(with the simulator: {', '.join(c.name for c in supported())})"
         )
     file = chip.vendor_library.file
-    found = find(file, given)
-    if found is None:
+    path = find(file, given)
+    if path is None:
         looked = ", ".join(f"{candidate.directory} ({candidate.found_by})" for candidate in library_paths(given))
         advice = "give another --cmodel-path" if given is not None else "run: tdb-dap backends fetch"
         raise BadInput(f"{file}, the vendor's simulator of {chip.name}, is in none of: {looked}; {advice}")
-    return found[0]
+    return path[0]
 
 
 def supported() -> list[Chip]:

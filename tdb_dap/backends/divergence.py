@@ -96,13 +96,13 @@ def _stray(ours: Results, theirs: list[Array], differing: Iterable[OverwrittenBy
     """Differing bytes that no result covers: those that stay when the results are put back."""
     for (_, view), own in zip(ours.views, ours.words, strict=True):
         memory.write(view, own)
-    found: Stray = []
+    stray: Stray = []
     for change in differing:
         now = memory.bytes_at(change.space, change.start, change.old.size, change.core)
-        found += [(change, int(i)) for i in np.flatnonzero(now != change.old)]
+        stray += [(change, int(i)) for i in np.flatnonzero(now != change.old)]
     for (_, view), other in zip(ours.views, theirs, strict=True):
         memory.write(view, other)
-    return found
+    return stray
 
 
 def _stray_text(stray: Stray, memory: Memory) -> str:

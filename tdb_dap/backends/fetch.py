@@ -48,10 +48,10 @@ def _python() -> str:
     """An interpreter that may have pip: this one, or one on PATH where this is the frozen program, which has none."""
     if not is_frozen():
         return sys.executable
-    found = shutil.which("python3") or shutil.which("python")
-    if found is None:
+    interpreter = shutil.which("python3") or shutil.which("python")
+    if interpreter is None:
         raise BadInput(f"fetching {PACKAGE} needs pip, and no Python was found on PATH; install Python with pip")
-    return found
+    return interpreter
 
 
 def unpack(wheel: Path, target: Path) -> list[Path]:
@@ -63,7 +63,7 @@ def unpack(wheel: Path, target: Path) -> list[Path]:
         for library in libraries
         for name in (*library.needs, *library.runtime, *library.runtime_needs, library.kernel_module)
     }
-    found: list[Path] = []
+    paths: list[Path] = []
     try:
         with zipfile.ZipFile(wheel) as archive:
             for entry in archive.namelist():
@@ -77,10 +77,10 @@ def unpack(wheel: Path, target: Path) -> list[Path]:
                     shutil.copyfileobj(source, sink)
                 partial.replace(place)
                 if path.name in wanted:
-                    found.append(place)
+                    paths.append(place)
     except zipfile.BadZipFile as error:
         raise BadInput(f"{wheel.name}: not a wheel: {error}") from None
-    missing = sorted(wanted - {path.name for path in found})
+    missing = sorted(wanted - {path.name for path in paths})
     if missing:
         raise BadInput(f"{wheel.name}: holds no {', '.join(missing)}; the vendor may have renamed it")
-    return found
+    return paths

@@ -17,7 +17,7 @@ LINE = 64
 class Area(Struct, frozen=True):
     """A piece of memory that both sides hold: ``size`` bytes at ``offset`` of the shared block.
 
-    ``kind``: ``ddr``, ``l2``, ``local`` or ``static``; ``core``: whose; ``start``: where it lies in the library's own
+    ``kind``: ``ddr``, ``l2``, ``local`` or ``static``; ``core``: whose; ``start``: where it is in the library's own
     memory of that kind, in bytes.
     """
 
@@ -98,7 +98,7 @@ def asked(connection: Connection) -> Question:
 
 
 def answered(connection: Connection) -> Answer:
-    """The next answer; EOFError if the process is gone, OSError if what it says is nothing."""
+    """The next answer; EOFError if the process is gone, OSError if the reply is malformed."""
     try:
         return _answers.decode(connection.recv_bytes(_MOST))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -113,8 +113,8 @@ class ChildProcess:
         if code is not None and code < 0:
             with contextlib.suppress(ValueError):
                 how = signal.Signals(-code).name
-        said = telling(self._lines)
-        return f"the vendor's simulator has died ({how})" + (f"; it said: {said}" if said else "")
+        last = telling(self._lines)
+        return f"the vendor's simulator has died ({how})" + (f"; it said: {last}" if last else "")
 
 
 def telling(lines: Iterable[str]) -> str:

@@ -25,21 +25,21 @@ TIMEOUT = 600
 
 
 _FOLDERS = ("bin", "python/tools")
-"""Where the vendor's programs lie: those of ``bin`` know their Python, so they come first."""
+"""Where the vendor's programs are: those of ``bin`` know their Python, so they come first."""
 
 _ENVIRONMENT = 5
 """How far above the package's libraries its environment is: ENV/lib/python3.10/site-packages/tpu_mlir/lib."""
 
 
 def find(given: Path | None = None) -> Path | None:
-    """The program ``model_runner``: beside the vendor's libraries, wherever these are found, else on the search path.
+    """The program ``model_runner``: next to the vendor's libraries, wherever these are found, else on the search path.
 
     ``given``: as in ``--cmodel-path``. None if it is nowhere.
     """
     for candidate in library_paths(given.parent if given is not None and given.is_file() else given):
-        found = _near(candidate.directory, "model_runner", "model_runner.py")
-        if found is not None:
-            return found
+        runtime = _near(candidate.directory, "model_runner", "model_runner.py")
+        if runtime is not None:
+            return runtime
     on_path = shutil.which("model_runner")
     return Path(on_path) if on_path else None
 
@@ -131,8 +131,8 @@ class VendorRuntime:
 
 
 def _tool(executable: Path) -> Path:
-    beside = executable.with_name("model_tool")
-    return beside if beside.is_file() else _near(executable.parent, "model_tool") or beside
+    sibling = executable.with_name("model_tool")
+    return sibling if sibling.is_file() else _near(executable.parent, "model_tool") or sibling
 
 
 def _execute(command: Sequence[str], folder: Path, executable: Path) -> str:
@@ -147,5 +147,5 @@ def _execute(command: Sequence[str], folder: Path, executable: Path) -> str:
         return f"{command[0]}: {error}"
     if done.returncode == 0:
         return ""
-    said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    return f"{command[0]}: ended with code {done.returncode}: {said[-1][:200] if said else 'it said nothing'}"
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    return f"{command[0]}: ended with code {done.returncode}: {lines[-1][:200] if lines else 'it said nothing'}"

@@ -81,7 +81,7 @@ class SharedMemory:
 def placement(geometry: Geometry, regions: Iterable[Region], library: VendorLibrary) -> tuple[dict[int, int], int]:
     """Base register per tag, and bytes of DDR that the library has to have. Without tags: no bases.
 
-    What lies below the lowest address of a tag needs no memory: its base may be below zero, and the sum of base and
+    What is below the lowest address of a tag needs no memory: its base may be below zero, and the sum of base and
     address wraps around as the library's 64-bit addresses do.
     """
     bases: dict[int, int] = {}

@@ -12,7 +12,7 @@ from typing import NoReturn
 from tdb_dap.cli.standard_streams import ReaderGone, open_closed_descriptors, outlets
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import TRACEBACKS, BadInput, TdbError, sentence
-from tdb_dap.system.remarks import Once, heard_by
+from tdb_dap.system.notices import Once, heard_by
 from tdb_dap.version import __version__
 
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {

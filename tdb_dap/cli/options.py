@@ -77,7 +77,7 @@ def read_token(path: Path) -> str:
 
 
 def backend_token_option(parser: argparse._ActionsContainer) -> None:
-    """The token of somebody else's server."""
+    """The token of a server that is already running."""
     parser.add_argument(
         "--backend-token-file",
         metavar="FILE",

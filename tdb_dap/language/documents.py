@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict
 
 from tdb_dap.language.models import Model, Models
-from tdb_dap.language.spots import Spot, path_of
+from tdb_dap.language.text_ranges import TextRange, path_of
 from tdb_dap.language.tokens import Token
 from tdb_dap.language.verdicts import Verdict
 
@@ -68,11 +68,11 @@ class Document(ABC):
         """Markdown about what stands at a place, and that token."""
 
     @abstractmethod
-    def definitions(self, line: int, column: int) -> list[Spot]:
+    def definitions(self, line: int, column: int) -> list[TextRange]:
         """Definitions of the token at a position."""
 
     @abstractmethod
-    def references(self, line: int, column: int, with_definition: bool) -> list[Spot]:
+    def references(self, line: int, column: int, with_definition: bool) -> list[TextRange]:
         """Uses of the token at a position."""
 
     @abstractmethod
@@ -101,7 +101,7 @@ class Document(ABC):
 
 
 class Bound(BaseModel):
-    """The notification ``tdb/program``: to which model a document belongs that is no file beside one."""
+    """The notification ``tdb/program``: to which model a document belongs that is no file next to one."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, from_attributes=True)
 
@@ -121,12 +121,12 @@ class Documents:
 
     def put(self, uri: str, text: str) -> Document:
         """The editor has opened or changed a document."""
-        found = self._make(uri, text, self)
+        document = self._make(uri, text, self)
         before = self._open.get(uri)
         if before is not None:
-            found.verdicts = before.verdicts
-        self._open[uri] = found
-        return found
+            document.verdicts = before.verdicts
+        self._open[uri] = document
+        return document
 
     def bind(self, uri: str, context: Path) -> None:
         """A document that is about to be opened, and is no file, belongs to this model."""

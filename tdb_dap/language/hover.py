@@ -95,7 +95,7 @@ def _op(model: Model, op: MlirOp) -> Iterator[str]:
         return
     records = [record for record in program.source.records_at(op.line) if record.ordinals]
     if not records:
-        yield "no commands of its own"
+        yield "no commands"
     for record in records[:_INSTANCES]:
         core = f", core {record.core}" if program.core_count > 1 else ""
         part = f" for {record.slice_text}" if record.slice_text else ""
@@ -113,11 +113,11 @@ def _named(program: Program, name: str, line: int | None = None) -> Iterator[str
     """Address and layout of a tensor, by the first record of an op's line that writes or reads it, else of any."""
     for record in (*(program.source.records_at(line) if line is not None else ()), *program.source.records):
         for values in (record.results, record.operands):
-            found: MappedTensor | None = next((value for value in values if value.name == name), None)
-            if found is not None:
-                place = f"at `{found.view.name}`, " if found.view is not None else ""
-                part = f", slice {code(found.slice_text)}" if found.slices is not None else ""
-                yield f"{code(found.memory_type)} {place}{code(found.layout)}{part}"
+            mapped: MappedTensor | None = next((value for value in values if value.name == name), None)
+            if mapped is not None:
+                place = f"at `{mapped.view.name}`, " if mapped.view is not None else ""
+                part = f", slice {code(mapped.slice_text)}" if mapped.slices is not None else ""
+                yield f"{code(mapped.memory_type)} {place}{code(mapped.layout)}{part}"
                 return
 
 

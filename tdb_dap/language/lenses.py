@@ -37,5 +37,5 @@ def lenses(program: Program, verdicts: Iterable[Verdict]) -> Iterator[tuple[int,
             spent = times.get(line)
             share = f" · {spent:,.0f} cycles, {spent / total:.1%}" if spent and total else ""
             verdict = judged.get(line)
-            said = f"{_MARKS[verdict.verdict]}{verdict.text or verdict.title} · " if verdict is not None else ""
-            yield line - 1, f"{said}{count:,} command{'s' if count != 1 else ''}{share}"
+            title = f"{_MARKS[verdict.verdict]}{verdict.text or verdict.title} · " if verdict is not None else ""
+            yield line - 1, f"{title}{count:,} command{'s' if count != 1 else ''}{share}"

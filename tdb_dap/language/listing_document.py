@@ -1,4 +1,4 @@
-"""The disassembly of a model: a file that ``tdb-dap dis`` wrote beside it, or what a session shows."""
+"""The disassembly of a model: a file that ``tdb-dap dis`` wrote next to it, or what a session shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tdb_dap.language import problems
 from tdb_dap.language.documents import Document, Documents
 from tdb_dap.language.models import Model
 from tdb_dap.language.outline import Entry
-from tdb_dap.language.spots import Spot, uri_of
+from tdb_dap.language.text_ranges import TextRange, uri_of
 from tdb_dap.language.tokens import Token
 
 _TOKEN = re.compile(
@@ -41,20 +41,20 @@ class ListingDocument(Document):
 
     def find_model(self) -> Model | None:
         bound = self.documents.bound(self.uri)
-        model = self.documents.models.at(bound) if bound is not None else self.documents.models.beside(self.path)
+        model = self.documents.models.at(bound) if bound is not None else self.documents.models.next_to(self.path)
         if model is None or model.program is None:
             return model
         if model.program.listing.text == self.text:
             return model
         if bound is not None:  # of a session that runs another net, or all of them for a prompt
             return None
-        return Model(None, "the text differs from the disassembly of the model beside it")
+        return Model(None, "the text differs from the disassembly of the model next to it")
 
     def hover(self, line: int, column: int) -> tuple[str, Token] | None:
-        found = self._at(line, column)
-        if found is None:
+        at = self._at(line, column)
+        if at is None:
             return None
-        program, ordinal, token = found
+        program, ordinal, token = at
         if token.kind == "address":
             lines = _about(program, ordinal, self._view(program, ordinal, line, token))
         else:
@@ -64,25 +64,27 @@ class ListingDocument(Document):
             lines = [code_block(list(explain_command(program, target)))] if target is not None else []
         return ("\n".join(lines), token) if lines else None
 
-    def definitions(self, line: int, column: int) -> list[Spot]:
+    def definitions(self, line: int, column: int) -> list[TextRange]:
         """Of a place in memory its last writer, of a command its op in final.mlir, of a wait the command waited for."""
-        found = self._at(line, column)
-        if found is None:
+        at = self._at(line, column)
+        if at is None:
             return []
-        program, ordinal, token = found
+        program, ordinal, token = at
         if token.kind == "value":
-            return self._spots(program, [_waited_for(program, ordinal, token.text)])
+            return self._ranges_of(program, [_waited_for(program, ordinal, token.text)])
         view = self._view(program, ordinal, line, token) if token.kind == "address" else None
         if view is not None and not any(view is result for result in program.commands[ordinal].description.results):
-            return self._spots(program, [program.accesses.last_writer(ByteRanges.of(view), ordinal, lambda _: False)])
+            return self._ranges_of(
+                program, [program.accesses.last_writer(ByteRanges.of(view), ordinal, lambda _: False)]
+            )
         return list(_in_mlir(program, ordinal))
 
-    def references(self, line: int, column: int, with_definition: bool) -> list[Spot]:
+    def references(self, line: int, column: int, with_definition: bool) -> list[TextRange]:
         """Of a place in memory its readers up to the next writer."""
-        found = self._at(line, column)
-        if found is None or found[2].kind != "address":
+        at = self._at(line, column)
+        if at is None or at[2].kind != "address":
             return []
-        program, ordinal, token = found
+        program, ordinal, token = at
         view = self._view(program, ordinal, line, token)
         if view is None:
             return []
@@ -93,23 +95,23 @@ class ListingDocument(Document):
         until = next(program.accesses.touching(place, reads=False, writes=True, start=first), len(program.commands))
         readers = (r for r in program.accesses.touching(place, reads=True, writes=False, start=first) if r <= until)
         own = [writer] if with_definition else []
-        return self._spots(program, [*own, *readers])
+        return self._ranges_of(program, [*own, *readers])
 
-    def commands_of(self, line: int) -> list[Spot]:
+    def commands_of(self, line: int) -> list[TextRange]:
         """The commands of the op on a line of final.mlir, from 1."""
         program = self.program
         if program is None:
             return []
-        return self._spots(program, [n for record in program.source.records_at(line) for n in record.ordinals])
+        return self._ranges_of(program, [n for record in program.source.records_at(line) for n in record.ordinals])
 
-    def touching(self, address: int) -> list[Spot]:
+    def touching(self, address: int) -> list[TextRange]:
         """The commands that read or write the byte at an address of the bmodel."""
         program = self.program
         if program is None:
             return []
         space, offset = program.target.geometry.locate(address)
         place = ByteRanges.range(space, 0, offset, 1)
-        return self._spots(program, program.accesses.touching(place, reads=True, writes=True))
+        return self._ranges_of(program, program.accesses.touching(place, reads=True, writes=True))
 
     def outline(self) -> list[Entry]:
         """Subnets, in them ops."""
@@ -117,15 +119,15 @@ class ListingDocument(Document):
         if program is None:
             return []
         listing = program.listing
-        found: list[Entry] = []
+        entries: list[Entry] = []
         for title, first, last in _sections(self.lines):
             section = Entry(title.rstrip(":"), "", "function", first, last)
             for start, stop, line in _ops(program, listing, first, last):
                 op = program.source.op_at(line)
                 name, location = (op.name, op.location) if op is not None else (f"line {line}", "")
                 section.children.append(Entry(name, location, "op", start, stop))
-            found.append(section)
-        return found
+            entries.append(section)
+        return entries
 
     def folds(self) -> Iterator[tuple[int, int]]:
         for section in self.outline():
@@ -142,12 +144,12 @@ class ListingDocument(Document):
 
     def tokens(self, line: int) -> list[Token]:
         kinds = {"wait": "value", "command": "function", "place": "address", "mnemonic": "op"}
-        found: list[Token] = []
+        tokens: list[Token] = []
         for match in _TOKEN.finditer(self.lines[line]):
             assert match.lastgroup is not None
             start, end = match.span(match.lastgroup)
-            found.append(Token(kinds[match.lastgroup], match[match.lastgroup], start, end))  # type: ignore[arg-type]
-        return found
+            tokens.append(Token(kinds[match.lastgroup], match[match.lastgroup], start, end))  # type: ignore[arg-type]
+        return tokens
 
     def problems(self) -> list[problems.Problem]:
         program = self.program
@@ -175,18 +177,18 @@ class ListingDocument(Document):
         except NotSimulated:
             return None
         views = [operand for operand in (*description.results, *description.operands) if isinstance(operand, View)]
-        names = [found.start for found in self.tokens(line) if found.kind == "address"]
+        names = [other.start for other in self.tokens(line) if other.kind == "address"]
         return views[names.index(token.start)] if len(names) == len(views) else None
 
-    def _spots(self, program: Program, ordinals: Iterable[int | None]) -> list[Spot]:
-        found: list[Spot] = []
+    def _ranges_of(self, program: Program, ordinals: Iterable[int | None]) -> list[TextRange]:
+        ranges: list[TextRange] = []
         for ordinal in ordinals:
-            if ordinal is None or len(found) == _MOST:
+            if ordinal is None or len(ranges) == _MOST:
                 continue
             line = program.listing.line_of(ordinal) - 1
             text = self.lines[line]
-            found.append(Spot(self.uri, line, len(text) - len(text.lstrip()), len(text)))
-        return found
+            ranges.append(TextRange(self.uri, line, len(text) - len(text.lstrip()), len(text)))
+        return ranges
 
 
 def _waited_for(program: Program, ordinal: int, token: str) -> int | None:
@@ -219,14 +221,14 @@ def _about(program: Program, ordinal: int, view: View | None) -> list[str]:
     return ["\n\n".join(lines)]
 
 
-def _in_mlir(program: Program, ordinal: int) -> Iterator[Spot]:
+def _in_mlir(program: Program, ordinal: int) -> Iterator[TextRange]:
     path = program.context.mlir
     mlir = program.source.mlir
     if path is None or mlir is None or path.suffix == ".xz":
         return
     for line in program.commands[ordinal].mlir_lines:
         text = mlir.lines[line - 1]
-        yield Spot(uri_of(path), line - 1, len(text) - len(text.lstrip()), len(text))
+        yield TextRange(uri_of(path), line - 1, len(text) - len(text.lstrip()), len(text))
 
 
 def _sections(lines: list[str]) -> Iterator[tuple[str, int, int]]:

@@ -9,7 +9,7 @@ from tdb_dap.language import hover, lenses, navigation, outline, problems
 from tdb_dap.language.documents import Document, Documents
 from tdb_dap.language.listing_document import ListingDocument
 from tdb_dap.language.models import Model, checked
-from tdb_dap.language.spots import Spot
+from tdb_dap.language.text_ranges import TextRange
 from tdb_dap.language.tokens import Token, token_at, tokens
 from tdb_dap.language.verdicts import Verdict, by_op
 
@@ -27,7 +27,7 @@ class MlirDocument(Document):
         return self.mlir.lines
 
     def find_model(self) -> Model | None:
-        model = self.documents.models.beside(self.path) if self.path.name == "final.mlir" else None
+        model = self.documents.models.next_to(self.path) if self.path.name == "final.mlir" else None
         if model is None or model.program is None:
             return model
         compiled = model.program.source.mlir
@@ -38,15 +38,15 @@ class MlirDocument(Document):
     def hover(self, line: int, column: int) -> tuple[str, Token] | None:
         return hover.hover(self.mlir, lambda: self.model, line, column)
 
-    def definitions(self, line: int, column: int) -> list[Spot]:
+    def definitions(self, line: int, column: int) -> list[TextRange]:
         return navigation.definitions(self.mlir, lambda: self.program, line, column)
 
-    def references(self, line: int, column: int, with_definition: bool) -> list[Spot]:
-        found = navigation.references(self.mlir, lambda: self.program, line, column, with_definition)
+    def references(self, line: int, column: int, with_definition: bool) -> list[TextRange]:
+        ranges = navigation.references(self.mlir, lambda: self.program, line, column, with_definition)
         token = token_at(self.lines[line], column) if 0 <= line < len(self.lines) else None
-        return [*found, *self._in_disassembly(token, line)] if token is not None else found
+        return [*ranges, *self._in_disassembly(token, line)] if token is not None else ranges
 
-    def _in_disassembly(self, token: Token, line: int) -> Iterator[Spot]:
+    def _in_disassembly(self, token: Token, line: int) -> Iterator[TextRange]:
         """The commands of an op, or those that touch an address, where the disassembly is open."""
         if token.kind not in ("op", "address") or self.program is None:
             return
@@ -77,12 +77,12 @@ class MlirDocument(Document):
         program = self.program
         if program is None:
             return [problems.Problem(0, self.reason, "warning")] if self.reason else []
-        found = [
+        rows = [
             problems.problem_of(finding, finding.command.line - 1)
             for finding in problems.findings(program)
             if finding.command.line
         ]
-        return [*found, *problems.wrong(self._judged())]
+        return [*rows, *problems.wrong(self._judged())]
 
     def _judged(self) -> tuple[Verdict, ...]:
         """By the session that has reported its own, else by the report of a check."""

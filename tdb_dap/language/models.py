@@ -1,4 +1,4 @@
-"""The compiled models that open documents belong to, each read once, and what reports beside them say."""
+"""The compiled models that open documents belong to, each read once, and what reports next to them say."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Models:
         self._lock = Lock()
         self._known: dict[Path, tuple[list[tuple[str, int]], Model]] = {}
 
-    def beside(self, path: Path) -> Model | None:
+    def next_to(self, path: Path) -> Model | None:
         """The model in the directory of a file; None if there is none."""
         directory = path.parent
-        found = any((directory / f"compilation.bmodel{suffix}").exists() for suffix in ("", ".xz"))
-        return self.at(directory) if found else None
+        is_compiled = any((directory / f"compilation.bmodel{suffix}").exists() for suffix in ("", ".xz"))
+        return self.at(directory) if is_compiled else None
 
     def at(self, context: Path) -> Model:
         """The model of a context directory or of a ``.bmodel`` file."""

@@ -58,7 +58,7 @@ def shapes(op: MlirOp) -> list[tuple[int, str]]:
 
     line = op.file.lines[op.line - 1]
     start = line.find("(", line.find(op.name))
-    found: list[tuple[int, str]] = []
+    labels: list[tuple[int, str]] = []
     for value, text in zip(op.operands, operand_types(op), strict=False):
         column = line.find(value, start)
         if column < 0:
@@ -66,5 +66,5 @@ def shapes(op: MlirOp) -> list[tuple[int, str]]:
         start = column + len(value)
         shape, dtype = tensor_type(text)
         if dtype and text.startswith(("tensor", "memref")):
-            found.append((start, f"{'x'.join(map(str, shape))} {dtype}"))
-    return found
+            labels.append((start, f"{'x'.join(map(str, shape))} {dtype}"))
+    return labels

@@ -29,10 +29,10 @@ class Problem:
 
 
 def findings(program: Program) -> list[SanitizerFinding]:
-    """Findings known without running the model, and those of a report beside it."""
+    """Findings known without running the model, and those of a report next to it."""
     reported = sanitized(program)
-    found = {_key(finding): finding for finding in (*_known(program), *reported)}
-    return sorted(found.values(), key=lambda finding: finding.command.ordinal)
+    by_key = {_key(finding): finding for finding in (*_known(program), *reported)}
+    return sorted(by_key.values(), key=lambda finding: finding.command.ordinal)
 
 
 def _known(program: Program) -> Iterator[SanitizerFinding]:
@@ -48,8 +48,8 @@ def _known(program: Program) -> Iterator[SanitizerFinding]:
         if not isinstance(observer, Known):
             continue
         try:
-            for found in observer.findings(program).values():
-                yield from (finding_of(program, finding) for finding in found)
+            for issue in observer.findings(program).values():
+                yield from (finding_of(program, finding) for finding in issue)
         except TdbError:  # a form that is not described: a run says which, by name
             continue
 

@@ -16,7 +16,7 @@ from tdb_dap.language.document_kinds import document_of
 from tdb_dap.language.documents import Bound, Document, Documents
 from tdb_dap.language.outline import Entry
 from tdb_dap.language.problems import Problem
-from tdb_dap.language.spots import Spot, path_of, uri_of
+from tdb_dap.language.text_ranges import TextRange, path_of, uri_of
 from tdb_dap.language.verdicts import Judged
 from tdb_dap.version import __version__
 
@@ -57,9 +57,9 @@ class _Problems:
         task.add_done_callback(self._running.discard)
 
     async def _publish(self, document: Document) -> None:
-        found = await asyncio.to_thread(document.problems)
+        listed = await asyncio.to_thread(document.problems)
         if self._documents.get(document.uri) is document:
-            made = [_diagnostic(document, problem) for problem in found]
+            made = [_diagnostic(document, problem) for problem in listed]
             self._server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(document.uri, made))
 
     async def refresh(self, changed: list[Document]) -> None:
@@ -93,15 +93,15 @@ def _listen(server: LanguageServer, documents: Documents, problems: _Problems) -
 
     @server.feature("tdb/program")
     def bound(parameters: Any) -> None:
-        told = Bound.model_validate(parameters)
-        documents.bind(told.uri, Path(told.program))
+        body = Bound.model_validate(parameters)
+        documents.bind(body.uri, Path(body.program))
 
     @server.feature("tdb/verdicts")
     async def judged(parameters: Any) -> None:
-        told = Judged.model_validate(parameters)
-        document = documents.get(told.uri)
+        body = Judged.model_validate(parameters)
+        document = documents.get(body.uri)
         if document is not None:
-            document.verdicts = told.verdicts
+            document.verdicts = body.verdicts
             await problems.refresh([document])
 
 
@@ -127,10 +127,10 @@ def _look(server: LanguageServer, documents: Documents) -> None:
     def hovered(parameters: lsp.HoverParams) -> lsp.Hover | None:
         document = documents.get(parameters.text_document.uri)
         place = parameters.position
-        found = document.hover(place.line, place.character) if document else None
-        if found is None:
+        hover = document.hover(place.line, place.character) if document else None
+        if hover is None:
             return None
-        text, token = found
+        text, token = hover
         content = lsp.MarkupContent(lsp.MarkupKind.Markdown, text)
         return lsp.Hover(content, _range(place.line, token.start, token.end))
 
@@ -138,15 +138,21 @@ def _look(server: LanguageServer, documents: Documents) -> None:
     def defined(parameters: lsp.DefinitionParams) -> list[lsp.Location]:
         document = documents.get(parameters.text_document.uri)
         place = parameters.position
-        return [_location(spot) for spot in document.definitions(place.line, place.character)] if document else []
+        return (
+            [_location(text_range) for text_range in document.definitions(place.line, place.character)]
+            if document
+            else []
+        )
 
     @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
     def used(parameters: lsp.ReferenceParams) -> list[lsp.Location]:
         document = documents.get(parameters.text_document.uri)
         if document is None:
             return []
-        place, whole = parameters.position, parameters.context.include_declaration
-        return [_location(spot) for spot in document.references(place.line, place.character, whole)]
+        place, with_declaration = parameters.position, parameters.context.include_declaration
+        return [
+            _location(text_range) for text_range in document.references(place.line, place.character, with_declaration)
+        ]
 
 
 def _decorate(server: LanguageServer, documents: Documents) -> None:
@@ -163,19 +169,19 @@ def _decorate(server: LanguageServer, documents: Documents) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
     def lensed(parameters: lsp.CodeLensParams) -> list[lsp.CodeLens]:
         document = documents.get(parameters.text_document.uri)
-        found = document.lenses() if document else ()
-        return [lsp.CodeLens(_range(line, 0, 0), lsp.Command(text, "")) for line, text in found]
+        lenses = document.lenses() if document else ()
+        return [lsp.CodeLens(_range(line, 0, 0), lsp.Command(text, "")) for line, text in lenses]
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
     def hinted(parameters: lsp.InlayHintParams) -> list[lsp.InlayHint]:
         document = documents.get(parameters.text_document.uri)
         if document is None:
             return []
-        found: list[lsp.InlayHint] = []
+        hints: list[lsp.InlayHint] = []
         for line in range(parameters.range.start.line, parameters.range.end.line + 1):
             for column, text in document.hints(line):
-                found.append(lsp.InlayHint(lsp.Position(line, column), text, lsp.InlayHintKind.Type))
-        return found
+                hints.append(lsp.InlayHint(lsp.Position(line, column), text, lsp.InlayHintKind.Type))
+        return hints
 
     legend = lsp.SemanticTokensLegend(list(TOKEN_TYPES), [])
 
@@ -188,26 +194,26 @@ def _decorate(server: LanguageServer, documents: Documents) -> None:
 
 def _colours(document: Document, first: int, last: int) -> list[int]:
     """Each token as five numbers, places relative to the one before."""
-    found: list[int] = []
+    data: list[int] = []
     before_line, before_column = 0, 0
     for line in range(first, min(last + 1, len(document.lines))):
         for token in document.tokens(line):
             column = token.start - (before_column if line == before_line else 0)
-            found += [line - before_line, column, token.end - token.start, _TYPES[token.kind], 0]
+            data += [line - before_line, column, token.end - token.start, _TYPES[token.kind], 0]
             before_line, before_column = line, token.start
-    return found
+    return data
 
 
 def _symbol(entry: Entry, document: Document) -> lsp.DocumentSymbol:
     end = len(document.lines[entry.end_line])
-    whole = lsp.Range(lsp.Position(entry.line, 0), lsp.Position(entry.end_line, end))
+    extent = lsp.Range(lsp.Position(entry.line, 0), lsp.Position(entry.end_line, end))
     chosen = _range(entry.line, 0, len(document.lines[entry.line]))
     children = [_symbol(child, document) for child in entry.children]
-    return lsp.DocumentSymbol(entry.name, _KINDS[entry.kind], whole, chosen, entry.detail, children=children)
+    return lsp.DocumentSymbol(entry.name, _KINDS[entry.kind], extent, chosen, entry.detail, children=children)
 
 
-def _location(spot: Spot) -> lsp.Location:
-    return lsp.Location(spot.uri, _range(spot.line, spot.start, spot.end))
+def _location(text_range: TextRange) -> lsp.Location:
+    return lsp.Location(text_range.uri, _range(text_range.line, text_range.start, text_range.end))
 
 
 def _range(line: int, start: int, end: int) -> lsp.Range:

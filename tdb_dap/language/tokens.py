@@ -30,15 +30,15 @@ class Token:
 
 def tokens(line: str) -> list[Token]:
     """All tokens of a line."""
-    found: list[Token] = []
+    parsed: list[Token] = []
     for match in _TOKEN.finditer(line):
         kind = match.lastgroup
         assert kind is not None
         start, end = match.span(kind)
-        found.append(Token(kind, match[kind], start, end))  # type: ignore[arg-type]
-    return found
+        parsed.append(Token(kind, match[kind], start, end))  # type: ignore[arg-type]
+    return parsed
 
 
 def token_at(line: str, column: int) -> Token | None:
-    """The token that a column lies in, or after which it stands."""
+    """The token that a column is in, or after which it stands."""
     return next((token for token in tokens(line) if token.start <= column <= token.end), None)

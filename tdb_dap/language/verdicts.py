@@ -43,16 +43,16 @@ class Judged(BaseModel):
 
 
 def by_op(rows: Iterable[Row]) -> tuple[Verdict, ...]:
-    """The worst of the results of each op; an op of which only operands were compared has no verdict of its own."""
+    """The worst of the results of each op; an op of which only operands were compared has no separate verdict."""
     results: dict[int, list[Row]] = {}
     for row in rows:
         if row.line > 0 and row.role != "operand":
             results.setdefault(row.line, []).append(row)
-    return tuple(_worst(line, found) for line, found in sorted(results.items()))
+    return tuple(_worst(line, verdicts) for line, verdicts in sorted(results.items()))
 
 
 def _worst(line: int, rows: list[Row]) -> Verdict:
     row = min(rows, key=lambda row: _WORST.index(row.verdict))
-    told = [*row.complaints, row.blame.text if row.blame is not None else ""] if row.verdict == "fail" else []
-    text = f"{row.name}: {'; '.join(part for part in told if part)}" if told else ""
+    texts = [*row.complaints, row.blame.text if row.blame is not None else ""] if row.verdict == "fail" else []
+    text = f"{row.name}: {'; '.join(part for part in texts if part)}" if texts else ""
     return Verdict(line=line, verdict=row.verdict, text=text)

@@ -81,7 +81,7 @@ def run_logged(words: Sequence[str], folder: Path, log: Path, patience: float) -
 
 
 def end_with_children(child: subprocess.Popen[bytes]) -> None:
-    """End a process that leads a session of its own, and all that it has started."""
+    """End a process that leads a separate session, and all that it has started."""
     if hasattr(os, "killpg"):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)

@@ -40,7 +40,7 @@ def address(text: str, what: str) -> tuple[str, int]:
 
 
 def open_port(text: str, token: str | None) -> socket.socket:
-    """A socket that listens at HOST:PORT; BadInput if others could connect and nobody asks them for a token."""
+    """A socket that listens at HOST:PORT; BadInput if others could connect without a token."""
     what = f"--listen {text:.100}"
     host, port = address(text, what)
     if token is None and not is_loopback(host):
@@ -65,13 +65,13 @@ def announce(text: str, listening: socket.socket, given: str | None) -> str:
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach an address."""
     try:
-        found = {entry[4][0] for entry in socket.getaddrinfo(host, None)}
+        addresses = {entry[4][0] for entry in socket.getaddrinfo(host, None)}
     except (OSError, UnicodeError):
         return False
-    return all(str(address) == "::1" or str(address).startswith("127.") for address in found)
+    return all(str(address) == "::1" or str(address).startswith("127.") for address in addresses)
 
 
-class Door:
+class AttachServer:
     """Accepts connections, and bounds those that have not shown the token.
 
     ``strangers``: how many of them at a time; one more takes the place of the oldest. ``admission``: seconds that each
@@ -159,10 +159,10 @@ class Door:
 class Visitor:
     """A connection that has yet to show the token. ``pays``: it has shown a wrong one and waits for that."""
 
-    def __init__(self, door: Door, connected: socket.socket) -> None:
+    def __init__(self, server: AttachServer, connected: socket.socket) -> None:
         self.since = time.monotonic()
         self.pays = False
-        self._door = door
+        self._door = server
         self._connected = connected
 
     def admit(self) -> None:

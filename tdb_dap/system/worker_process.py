@@ -1,6 +1,6 @@
-"""A call of a function of this package in a process of its own: it can be ended, limited and measured from outside.
+"""A call of a function of this package in a separate process: it can be ended, limited and measured from outside.
 
-Not by ``multiprocessing``: that looks for modules in the working directory, which may be that of somebody else's model.
+Not by ``multiprocessing``: that looks for modules in the working directory, which may be that of an untrusted model.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Died(TdbError):
 class WorkerProcess(Generic[_R]):
     """The call ``function(*arguments)``, which begins at once; both go through ``pickle``.
 
-    ``process`` leads a session of its own; ``folder``: its working directory. What the function prints is dropped. At
+    ``process`` leads a separate session; ``folder``: its working directory. What the function prints is dropped. At
     the end of a ``with`` it is ended, with all that it has started.
     """
 

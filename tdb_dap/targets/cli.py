@@ -69,7 +69,7 @@ def _forms(chip: Chip) -> None:
         family = FAMILIES.get(i.register)
         name = family.name if family else "-"
         rests_on = evidence(chip.name, i)
-        # Forms that no model of the chip holds are held against the vendor's simulator alone.
+        # Forms that no model of the chip holds are checked against the vendor's simulator alone.
         like = "models" if rests_on is Evidence.MODELS else "emulator"
         print(
             f"{i.engine:6} {i.mnemonic:34} {i.register:24} {i.sub:>3} {name:18} {rests_on.value:10} "

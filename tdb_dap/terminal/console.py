@@ -50,7 +50,7 @@ class Console:
         except RequestFailed as refused:
             raise BadInput(str(refused.response["message"])) from None
         for body in self._client.events("output"):
-            show = self._view.remark if body.get("category") == "console" else self._view.text
+            show = self._view.notice if body.get("category") == "console" else self._view.text
             show(body["output"].rstrip("\n"))
         self._wait()
 
@@ -77,12 +77,12 @@ class Console:
         """The protocol's completion items for the end of a line."""
         frame = {} if self._frame is None else {"frameId": self._frame}
         try:
-            found: list[dict[str, Any]] = self._client.request("completions", text=text, column=len(text) + 1, **frame)[
-                "targets"
-            ]
+            completions: list[dict[str, Any]] = self._client.request(
+                "completions", text=text, column=len(text) + 1, **frame
+            )["targets"]
         except TdbError:
             return []
-        return found
+        return completions
 
     def _evaluate(self, text: str) -> dict[str, Any]:
         frame = {} if self._frame is None else {"frameId": self._frame}
@@ -126,7 +126,7 @@ class Console:
                 return message, body
 
     def _say(self) -> None:
-        """Print what the adapter has sent in the meantime: displays, remarks."""
+        """Print what the adapter has sent in the meantime: displays, notices."""
         for body in self._client.events("output"):
             self._view.text(body["output"].rstrip("\n"))
 
@@ -143,15 +143,15 @@ class Console:
 
     def _values(self) -> list[tuple[str, str]]:
         """Operands and results of the innermost frame."""
-        found: list[tuple[str, str]] = []
+        values: list[tuple[str, str]] = []
         scopes = self._client.request("scopes", frameId=self._frame)["scopes"]
         for scope in scopes:
             if scope["name"] in ("Operands", "Results", "Outputs"):
                 rows = self._client.request("variables", variablesReference=scope["variablesReference"])["variables"]
-                found += [(row["name"], row["value"]) for row in rows]
-        if len(found) > _VALUES:
-            found[_VALUES:] = [("...", f"{len(found) - _VALUES} more: p in, p out")]
-        return found
+                values += [(row["name"], row["value"]) for row in rows]
+        if len(values) > _VALUES:
+            values[_VALUES:] = [("...", f"{len(values) - _VALUES} more: p in, p out")]
+        return values
 
     def _table(self, answer: Mapping[str, Any]) -> None:
         """The first numbers of a tensor, from the last two axes that have more than one."""
@@ -176,10 +176,10 @@ class Console:
         self._view.tensor(f"[{','.join(where)}]", rows, more, sizes[axes[-1]] > columns)
 
     def _children(self, reference: int, count: int) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._client.request(
+        children: list[dict[str, Any]] = self._client.request(
             "variables", variablesReference=reference, filter="indexed", start=0, count=count
         )["variables"]
-        return found
+        return children
 
 
 _PROGRESS = ("progressStart", "progressUpdate")

@@ -37,7 +37,7 @@ class View:
         self._clear_progress()
         self._console.print(visible(text) if isinstance(text, str) else text, style=style, soft_wrap=True)
 
-    def remark(self, text: str) -> None:
+    def notice(self, text: str) -> None:
         """Print a remark of the adapter while it loads a model."""
         if not self._is_quiet:
             self.text(text)
@@ -55,7 +55,7 @@ class View:
         self.text(highlight.answer(text))
 
     def error(self, text: str) -> None:
-        """Why a line could not be carried out."""
+        """Print why a line failed."""
         self.text(text, "red" if self.is_terminal else "")
 
     def stop(self, why: str, mlir: str, listing: str, values: Sequence[tuple[str, str]]) -> None:

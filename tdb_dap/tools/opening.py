@@ -28,7 +28,7 @@ from tdb_dap.engine.reference.expected_files import open_expected
 from tdb_dap.engine.reference.reference import Reference, Tolerance, Tolerances
 from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.errors import BadInput
-from tdb_dap.system.remarks import picked_up, remark, sources_missing
+from tdb_dap.system.notices import notice, picked_up, sources_missing
 from tdb_dap.targets.chips.registry import chip_of_library, target_for
 from tdb_dap.tools.golden.files import onnx_model
 from tdb_dap.tools.golden.reference import SUFFIX, computed, numbers
@@ -53,22 +53,22 @@ def open_program(
 ) -> Program:
     """Read and decode one net of a compiled model; BadInput says what is wrong with it.
 
-    ``stage``: None is the first one, or that which takes ``inputs`` (those of the context by default). ``fast``:
+    ``stage``: None: the first one, or the one that takes ``inputs`` (those of the context by default). ``fast``:
     ``Chip.inexact``; ``as_compiled``: see ``CompiledProgram``.
     """
     if Path(context).suffix == RECORDING:
         from tdb_dap.engine.program.recorded_program import RecordedProgram
 
         program = RecordedProgram(Path(context), target_for, chip_of_library, keep_source)
-        for text in program.remarks:
-            remark(f"{Path(context).name}: {text}")
+        for text in program.notices:
+            notice(f"{Path(context).name}: {text}")
         return program
     make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
-    found = Context.find(Path(context))
-    bmodel = Bmodel(found.bmodel)
+    files = Context.find(Path(context))
+    bmodel = Bmodel(files.bmodel)
     if stage is None:
-        stage = _stage_taking(bmodel, net, Path(inputs) if inputs is not None else found.inputs)
-    return CompiledProgram(_with_sources(found, bmodel, net, stage), make, net, stage, bmodel, as_compiled)
+        stage = _stage_taking(bmodel, net, Path(inputs) if inputs is not None else files.inputs)
+    return CompiledProgram(_with_sources(files, bmodel, net, stage), make, net, stage, bmodel, as_compiled)
 
 
 def _stage_taking(bmodel: Bmodel, net: str | None, inputs: Path | None) -> int:
@@ -81,7 +81,7 @@ def _stage_taking(bmodel: Bmodel, net: str | None, inputs: Path | None) -> int:
     fitting += [n for n, stage in enumerate(chosen.stages) if stage.takes_other_shapes and data.is_within(stage.inputs)]
     number = next(iter(fitting), 0)
     if number:
-        remark(f"stage {number} of {chosen.name} takes {inputs.name}, {input_shapes(chosen.stages[number])}")
+        notice(f"stage {number} of {chosen.name} takes {inputs.name}, {input_shapes(chosen.stages[number])}")
     return number
 
 
@@ -162,7 +162,7 @@ def open_debugger(
 ) -> Debugger:
     """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so.
 
-    ``stage``: None is that which takes the inputs; ``recording``: of a run of the model, in place of its dynamic
+    ``stage``: None: the one that takes the inputs; ``recording``: of a run of the model, in place of its dynamic
     subnets, or ``remote:HOST:PORT``: a server that makes
     one; ``defers``: who opens it calls ``Reference.verify``; ``make``: the kind of debugger.
     """
@@ -172,7 +172,7 @@ def open_debugger(
         raise BadInput(f"static tables {static_tables!r} are not known; use 'firmware' or 'tdb'")
     say = progress or (lambda text: None)
     say("reading the model")
-    # The vendor's debugger, whose tables these are, gives no tensor memory of its own.
+    # The vendor's debugger, whose tables these are, gives no separate tensor memory.
     program = open_program(context, net, stage, fast, inputs, as_compiled=static_tables == "tdb")
     library = Path(cmodel_path) if cmodel_path is not None else None
     if program.brings_inputs and (inputs is not None or recording is not None):
@@ -186,11 +186,11 @@ def open_debugger(
         raise BadInput(f"{context}: a recording is replayed by the built-in simulator; leave the backend {backend} out")
     files = [reference] if isinstance(reference, str | PathLike) else list(reference)
     paths = [Path(file) for file in files]
-    beside = program.context
-    own_inputs = beside.inputs if inputs is None else None
+    context_files = program.context
+    own_inputs = context_files.inputs if inputs is None else None
     if paths:
         picked_up(inputs=own_inputs)
-    data = Path(inputs) if inputs is not None else beside.inputs
+    data = Path(inputs) if inputs is not None else context_files.inputs
     words: dict[str, Array] = {}
     if data is not None:
         say("reading the inputs")
@@ -201,7 +201,7 @@ def open_debugger(
             program = _recorded_as_asked(program, words, str(recording), backend_token, say)
         elif is_dynamic(program):
             say("running the model on the vendor's runtime")
-            # The vendor's debugger executes no dynamic subnets: beside it a model stays as it was compiled.
+            # The vendor's debugger executes no dynamic subnets: with it a model stays as it was compiled.
             is_recorded = backend == "numpy" and static_tables != "tdb"
             program, sources = _run_by_the_vendor(program, words, library, is_recorded)
     if isinstance(program, CompiledProgram):
@@ -225,11 +225,11 @@ def open_debugger(
             for path in paths
         ]
         compared = _compared(paths, expected, tolerance, program)
-    elif beside.reference is not None and (inputs is None or beside.reference.suffix == ".npz"):
+    elif context_files.reference is not None and (inputs is None or context_files.reference.suffix == ".npz"):
         say("reading the reference")
-        compared = _picked_up(beside.reference, program, tolerance, defers)
+        compared = _picked_up(context_files.reference, program, tolerance, defers)
     if not paths:
-        picked_up(inputs=own_inputs, reference=beside.reference if compared is not None else None)
+        picked_up(inputs=own_inputs, reference=context_files.reference if compared is not None else None)
     return make(program, machine, compared)
 
 
@@ -252,30 +252,30 @@ def _compared(
     return compared
 
 
-def _know_the_only_output(found: Reference, program: Program) -> None:
+def _know_the_only_output(reference: Reference, program: Program) -> None:
     """Take an array as the only output, whatever its name, where it is the only one of the file and as large."""
-    if len(found.names) != 1 or len(program.outputs) != 1:
+    if len(reference.names) != 1 or len(program.outputs) != 1:
         return
-    (name,), (output,) = found.names, program.outputs
+    (name,), (output,) = reference.names, program.outputs
     known = {tensor.name for tensor in (*program.inputs, output)}
-    if name not in known and name not in set(_names(program)) and found.has_size(name, output.view.size):
-        found.know_as(output.name, name)
-        remark(f"array {name} of {found.paths[0].name} is compared with the only output, {output.name}")
+    if name not in known and name not in set(_names(program)) and reference.has_size(name, output.view.size):
+        reference.know_as(output.name, name)
+        notice(f"array {name} of {reference.paths[0].name} is compared with the only output, {output.name}")
 
 
 def _picked_up(
     path: Path, program: Program, tolerance: Tolerance | Tolerances | None, defers: bool
 ) -> Reference | None:
-    """Expected data that nobody named; None, with a remark, if it does not belong to the program."""
+    """Expected data next to the model; None, with a notice, if it does not belong to the program."""
     try:
         compared = _compared([path], [open_expected(path, program.outputs, defers)], tolerance, program)
     except BadInput as error:
-        remark(f"not used as the reference: {error}")
+        notice(f"not used as the reference: {error}")
         return None
     for tensor in (*program.inputs, *program.outputs):
         own = compared.shape(tensor.name)
         if own is not None and not is_same_order(own, tensor.shape):
-            remark(
+            notice(
                 f"not used as the reference: {path}: {tensor.name} has shape {list(own)}, that of the model has "
                 f"{list(tensor.shape)}"
             )
@@ -365,7 +365,7 @@ def _run_by_the_vendor(
                 record_net(program, chip, words, recording, given)
                 return recorded(program, recording), []
             except BadInput as error:
-                remark(f"the dynamic subnets were not recorded: {error}")
+                notice(f"the dynamic subnets were not recorded: {error}")
     executable = runtime.find(given)
     if executable is None:
         return program, []

@@ -58,7 +58,7 @@ def test_each_example_stops_where_it_says(session: DapClient) -> None:
     assert command(stop_at(session, "D465")[0]).endswith(" D465")
 
     stop, placed = stop_at(session, "%173")
-    assert "%173 has no commands of its own; stops where it is used" in str(placed["message"])
+    assert "%173 has no commands; stops where it is used" in str(placed["message"])
     assert stop.frame("op").name.startswith("tpu.Load")
     assert "(%173)" in mlir[stop.frame("op").line - 1]
     stop, _ = stop_at(session, '#loc("conv1_glow")')

@@ -17,7 +17,7 @@ def test_a_line_without_commands_moves_to_the_next_one_that_has_some(client: Dap
     [placed] = client.launch(toy.directory, breakpoints={toy.mlir: [reshape]}, **toy.data)
     assert placed["verified"]
     assert placed["line"] == matmul
-    assert placed["message"] == f"line {reshape} has no commands of its own; moved to line {matmul}"
+    assert placed["message"] == f"line {reshape} has no commands; moved to line {matmul}"
     client.expect_stopped("entry")
     client.resume()
     assert client.expect_stopped("breakpoint").frame("op").line == matmul

@@ -14,7 +14,7 @@ _SCOPES = ("Operands", "Results", "Inputs", "Outputs", "Weights")
 
 
 def named_tensors(stop: Stop) -> Iterator[Variable]:
-    """Every variable of every frame that has a name to be evaluated by and lies in memory."""
+    """Every variable of every frame that has a name to be evaluated by and is in memory."""
     for frame in stop.frames:
         for scope in stop.client.request("scopes", frameId=frame.id)["scopes"]:
             if scope["name"] in _SCOPES:

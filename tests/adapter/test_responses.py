@@ -42,7 +42,7 @@ LANGUAGE_MODELS = {"tdb/answer", "tdb/logits"}
 
 @pytest.fixture
 def pooling(client: DapClient, toy: Toy) -> Stop:
-    """Stopped before the max pooling, whose operand lies at R1."""
+    """Stopped before the max pooling, whose operand is at R1."""
     lines = {toy.mlir: [toy.line_of('"tpu.Pool2D"')]}
     client.launch(toy.directory, stop_on_entry=False, breakpoints=lines, **toy.data)
     return client.expect_stopped("breakpoint")

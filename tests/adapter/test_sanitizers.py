@@ -39,7 +39,7 @@ def test_a_race_is_known_before_the_program_runs_and_stops_it_in_both_directions
 def test_unwritten_bytes_are_told_with_their_origin(client: DapClient) -> None:
     client.launch(UNWRITTEN, stop_on_entry=False, filters=["uninitialized"], inputs=str(UNWRITTEN / "input.npz"))
     stop = client.expect_stopped("exception")
-    assert "B11 conv takes 14 of 16 bytes from R4 that nobody has written as bias" in stop.text
+    assert "B11 conv takes 14 of 16 bytes from R4 that are uninitialised as bias" in stop.text
     assert stop.frame("op").name.startswith("tpu.Store")
     client.reverse()
     client.expect_stopped("entry")

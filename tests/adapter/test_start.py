@@ -49,7 +49,7 @@ def test_initialize_needs_neither_numpy_nor_pydantic(tmp_path: Path) -> None:
     first, second, third = answers([hello, launch, {"command": "disconnect"}], large)
     assert first["body"]["supportsStepBack"]
     assert not second["success"]
-    assert second["message"].endswith("`tdb-dap doctor` says what mends it")
+    assert second["message"].endswith("run `tdb-dap doctor` for the fix")
     assert third["success"]
 
 

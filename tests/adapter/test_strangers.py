@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tdb_dap.adapter.protocol.client import RequestFailed
-from tdb_dap.system.ports import ADAPTER_TOKEN, Door, Visitor
+from tdb_dap.system.ports import ADAPTER_TOKEN, AttachServer, Visitor
 from tests.adapter.test_wire import framed
 from tests.conftest import Toy
 from tests.ports import Listening
@@ -215,7 +215,7 @@ def test_a_stranger_who_leaves_has_nothing_looked_through_that_is_loaded(adapter
 class Doorway:
     """A door in this process; visitors are kept until they leave."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: AttachServer) -> None:
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.visitors: list[Visitor] = []
         self.came = threading.Semaphore(0)
@@ -246,7 +246,7 @@ class Doorway:
 
 
 def test_the_oldest_stranger_makes_room_and_those_who_are_in_do_not() -> None:
-    hall = Doorway(Door(strangers=2))
+    hall = Doorway(AttachServer(strangers=2))
     guest = hall.connect()
     guest.sendall(b"y")
     assert guest.recv(1) == b"y"
@@ -260,7 +260,7 @@ def test_the_oldest_stranger_makes_room_and_those_who_are_in_do_not() -> None:
 
 
 def test_a_stranger_who_takes_too_long_is_hung_up_on() -> None:
-    hall = Doorway(Door(admission=0.0))
+    hall = Doorway(AttachServer(admission=0.0))
     assert said(hall.connect()) == b""
     hall.close()
 
@@ -274,7 +274,7 @@ def test_a_wrong_token_costs_time_and_leaving_does_not_shorten_it() -> None:
         asked.release()
         assert paid.wait(30)
 
-    hall = Doorway(Door(strangers=2, pause=pause))
+    hall = Doorway(AttachServer(strangers=2, pause=pause))
     for _ in range(2):
         with hall.connect() as guess:
             guess.sendall(b"n")
@@ -310,7 +310,7 @@ def test_errors_of_accept_end_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     listening.bind(("127.0.0.1", 0))
     listening.listen()
     talked = threading.Semaphore(0)
-    thread = threading.Thread(target=Door().serve, args=(listening, lambda *_: talked.release()), daemon=True)
+    thread = threading.Thread(target=AttachServer().serve, args=(listening, lambda *_: talked.release()), daemon=True)
     thread.start()
     for _ in range(4):
         socket.create_connection(listening.getsockname(), 30).close()
@@ -322,7 +322,7 @@ def test_errors_of_accept_end_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_thread_for_a_connection_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    hall = Doorway(Door(strangers=1))
+    hall = Doorway(AttachServer(strangers=1))
     start = threading.Thread.start
 
     def lacking(thread: threading.Thread) -> None:

@@ -1,4 +1,4 @@
-"""The far side of a remote backend: the real server in a process of its own, and servers that misbehave on purpose."""
+"""The far side of a remote backend: the real server in a separate process, and servers that misbehave on purpose."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Script = Callable[[Channel, socket.socket], None]
 
 
 class Server:
-    """``tdb-dap backends serve`` in a process of its own; ``name``: the backend as clients call it."""
+    """``tdb-dap backends serve`` in a separate process; ``name``: the backend as clients call it."""
 
     def __init__(self, *options: str, token: str | None = None) -> None:
         environment = {**os.environ, **({TOKEN_VARIABLE: token} if token else {})}

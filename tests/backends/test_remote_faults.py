@@ -45,7 +45,7 @@ from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.device.device import Attached
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.errors import BadInput
-from tdb_dap.system.ports import PENALTY, Door
+from tdb_dap.system.ports import PENALTY, AttachServer
 from tdb_dap.tools.opening import open_program
 from tests.backends.far_side import Script, Server, far_side, greet
 from tests.samples import SAMPLE
@@ -245,7 +245,7 @@ def test_answers_without_an_end_are_not_collected() -> None:
 
 
 def test_who_greets_byte_by_byte_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "Door", partial(Door, admission=0.5))
+    monkeypatch.setattr(server_module, "AttachServer", partial(AttachServer, admission=0.5))
     said: queue.Queue[str] = queue.Queue()
     listening = socket.create_server(("127.0.0.1", 0))
     offer = server_module.Offer("numpy", None)
@@ -368,7 +368,7 @@ def test_strangers_take_no_place_of_a_client() -> None:
 
 def test_a_wrong_token_costs_time_here_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     paid: queue.Queue[float] = queue.Queue()
-    monkeypatch.setattr(server_module, "Door", partial(Door, pause=paid.put))
+    monkeypatch.setattr(server_module, "AttachServer", partial(AttachServer, pause=paid.put))
     listening = socket.create_server(("127.0.0.1", 0))
     offer = server_module.Offer("numpy", "s3cret")
     threading.Thread(target=server_module.serve, args=(listening, offer, lambda _: None), daemon=True).start()

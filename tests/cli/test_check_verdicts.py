@@ -173,7 +173,7 @@ def test_the_only_array_of_a_file_is_the_only_output_if_it_is_as_large(toy: Toy,
 
 
 def test_a_tensor_that_is_overwritten_before_it_is_read_fails_with_the_command(tmp_path: Path) -> None:
-    """A load of the toy goes where a result lies that is still to be read; a load beside it does no harm."""
+    """A load of the toy goes where a result is that is still to be read; a load beside it does no harm."""
     toy = case("toy_bm1684x_f32")
     for address, is_lost in ((134217728 + 4096, True), (134217728 + 0x30000, False)):
         folder = tmp_path / str(address)
@@ -204,7 +204,7 @@ def compiled(tmp_path: Path) -> Path:
 def test_of_two_compilations_in_a_directory_each_has_its_own_reference(compiled: Path) -> None:
     done = tdb_dap("check", compiled)
     assert done.returncode == 0, done.stdout
-    assert "toy_bm1684x_f32_tpu_outputs.npz, found beside the model" in done.stderr
+    assert "toy_bm1684x_f32_tpu_outputs.npz, next to the model" in done.stderr
     (compiled.parent / "toy_bm1684x_f32_tpu_outputs.npz").unlink()
     done = tdb_dap("check", compiled)  # the other one is not taken for its own, though it is the only one
     assert done.returncode == 2
@@ -215,7 +215,7 @@ def test_the_compilers_notes_name_the_reference(compiled: Path) -> None:
     (compiled.parent / "toy_bm1684x_f32_tpu_outputs.npz").rename(compiled.parent / "mine_tpu_outputs.npz")
     (compiled / "ref_files.json").write_text('{"files": {"tpu_output": {"path": "../mine_tpu_outputs.npz"}}}')
     done = tdb_dap("check", compiled)
-    assert (done.returncode, "mine_tpu_outputs.npz, found beside the model" in done.stderr) == (0, True)
+    assert (done.returncode, "mine_tpu_outputs.npz, next to the model" in done.stderr) == (0, True)
 
 
 def test_a_reference_that_was_only_picked_up_and_does_not_fit_is_dropped(compiled: Path) -> None:
@@ -243,7 +243,7 @@ def test_outputs_of_the_boards_test_tool_are_a_reference_for_its_own_inputs(comp
     assert (done.returncode, done.stdout.split(",")[0]) == (0, "pass: 1 tensor compared")
     done = tdb_dap("check", compiled, "--inputs", toy.inputs)  # nobody knows that they are the same
     assert done.returncode == 2
-    assert "output_ref_data.dat is for the inputs beside it: leave --inputs out to use it" in done.stderr
+    assert "output_ref_data.dat is for the inputs next to it: leave --inputs out to use it" in done.stderr
 
 
 def weight_file(folder: Path) -> dict[str, np.ndarray]:

@@ -123,7 +123,7 @@ def test_the_console_shows_both(tmp_path: Path, capsys: pytest.CaptureFixture[st
     said = capsys.readouterr().out
     assert code == 0
     assert f"cycles of commands: {len(program.commands)} measured ({folder})" in said
-    assert "expected beside measured: " in said
+    assert "expected compared with measured: " in said
     assert re.search(r"GB/s +expected +took$", said, re.MULTILINE)
     ops = json.loads(path.read_text())["ops"]
     assert all(op["expected"] is not None for op in ops)

@@ -118,7 +118,7 @@ def test_the_trace_nests_and_its_time_never_goes_back(name: str) -> None:
             if event["cat"] == "op":
                 inside = [stop]
             elif inside and event["args"]["ordinal"] in _of_ops(profile):
-                assert stop <= inside[-1] + tiny, "a command lies in its op"
+                assert stop <= inside[-1] + tiny, "a command is in its op"
     counters: dict[str, list[dict[str, Any]]] = {}
     for event in events:
         if event["ph"] == "C":

@@ -242,7 +242,7 @@ def test_notes_of_strangers_execute_nothing_else(step: str, toy: Compiled, tmp_p
 
 
 def test_a_table_of_the_whole_goes_along(toy: Compiled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command line names a file that lies beside the model."""
+    """The command line names a file that is beside the model."""
     toy.spoil_scale()
     (toy.folder / "mixed.txt").write_text("conv8_Conv F16\n")
     notes = toy.context / "ref_files.json"

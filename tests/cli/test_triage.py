@@ -413,11 +413,11 @@ def test_a_context_alone_without_reference_is_only_sanitized(tmp_path: Path) -> 
     (context / "ref.npz").unlink(missing_ok=True)
     done = tdb_dap("triage", context, "--quiet")
     assert done.returncode == 2
-    assert "it has no reference: give ref.npz beside it" in done.stdout
+    assert "it has no reference: give ref.npz next to it" in done.stdout
 
 
 def test_what_the_compiler_makes_narrower_than_the_table_is_no_fault_of_the_table(toy: Compiled) -> None:
-    """It gives operands of an addition the scale of the sum; that is a price, and is told."""
+    """It gives operands of an addition the scale of the sum; that is a price, and is reported."""
     toy.spoil_calibration()
     table = toy.folder / "table.txt"
     table.write_text("# op_name threshold min max\nconv8_Conv 3.6937 -3.6937 3.5\n")

@@ -96,7 +96,7 @@ def test_an_operand_is_the_result_that_it_was_until_one_of_them_changes(dtypes: 
                 seen["operand"].append((value, part.copy()))
             if random.integers(4) == 0 and pieces["operand"]:
                 value, words = pieces["operand"].pop()
-                words = words * random.integers(2, dtype=words.dtype)  # perhaps zeros, as what nobody has written yet
+                words = words * random.integers(2, dtype=words.dtype)  # perhaps zeros, as uninitialised memory
                 operand.add(value, words.copy())
                 seen["operand"].append((value, words))
             borrowed += bool(operand.pieces) and np.shares_memory(operand.whole.words, result.whole.words)
@@ -124,4 +124,4 @@ def test_equal_numbers_have_one_identity_however_they_were_cut() -> None:
     assert made([0, 2, 5, 6]).whole.identity == whole
     assert made([0, 6], numbers + 1).whole.identity != whole
     assert made([0, 6], dtype="bf16").whole.identity != whole
-    assert made([0, 5]).whole.identity is None, "what nobody has written is not known"
+    assert made([0, 5]).whole.identity is None, "uninitialised bytes are not known"

@@ -11,7 +11,7 @@ import pytest
 from scripts.robustness.inject_faults import Model, blamed, changed_weight, dropped_command, inject
 from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.engine.compare.finding import Reason, Role, Verdict
-from tdb_dap.engine.compare.segments import stretches
+from tdb_dap.engine.compare.segments import segments
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.tools.check.blame import first_culprit, with_blame
@@ -149,7 +149,7 @@ def test_stretches_that_run_on_their_own_find_the_same(name: str) -> None:
     job = job_of(of)
     debugger = job.open()
     assert debugger.reference is not None
-    parts = stretches(debugger.program, debugger.reference, 2)
+    parts = segments(debugger.program, debugger.reference, 2)
     assert len(parts) == 2, "the program can be cut"
     assert (parts[0][0], parts[-1][1]) == (0, len(debugger.program.commands))
     whole = {row.key: row for row in standalone(job, Alone())}

@@ -14,21 +14,21 @@ from tdb_dap.tools.check.journal import Journal
 from tdb_dap.tools.check.results import Walked
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.team import Alone, Dask, Progress
-from tdb_dap.tools.check.worker import Job, Stretch, Worker
+from tdb_dap.tools.check.worker import Job, Segment, Worker
 from tdb_dap.tools.model_options import ModelOptions
 from tests.command_line import tdb_dap
 from tests.samples import case
 
 
 class Interrupted(Alone):
-    """Somebody presses Ctrl-C when ``after`` stretches are done. ``ran``: the stretches that were begun."""
+    """Somebody presses Ctrl-C when ``after`` segments are done. ``ran``: the segments that were begun."""
 
     def __init__(self, after: int) -> None:
         self.after = after
-        self.ran: list[Stretch] = []
+        self.ran: list[Segment] = []
 
-    def run(self, stretches: Sequence[Stretch], worker: Worker, progress: Progress) -> Iterator[tuple[Stretch, Walked]]:
-        for part in super().run(stretches, worker, progress):
+    def run(self, segments: Sequence[Segment], worker: Worker, progress: Progress) -> Iterator[tuple[Segment, Walked]]:
+        for part in super().run(segments, worker, progress):
             self.ran.append(part[0])
             yield part
             if len(self.ran) == self.after:
@@ -55,10 +55,12 @@ def test_an_interrupted_check_goes_on_where_it_was(name: str, mode: Mode, tmp_pa
     resumed = check(job, mode, second, Journal(tmp_path / "kept", job, mode, every=0))
     assert resumed.rows == whole.rows
     assert all(
-        (a.actual == b.actual).all() for a, b in zip(resumed.found, whole.found, strict=True) if a.actual is not None
+        (a.actual == b.actual).all()
+        for a, b in zip(resumed.results, whole.results, strict=True)
+        if a.actual is not None
     )
     assert len(first.ran) == 3
-    # The memories of a cascade are kept behind a stretch that has been reported: at most one runs again.
+    # The memories of a cascade are kept behind a segment that has been reported: at most one runs again.
     assert len(set(first.ran) & set(second.ran)) <= 1
     again = Interrupted(99)
     assert check(job, mode, again, Journal(tmp_path / "kept", job, mode)).rows == whole.rows

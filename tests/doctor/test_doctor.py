@@ -66,7 +66,7 @@ def test_a_sound_installation_has_nothing_wrong() -> None:
     assert lines[-1].startswith(
         "ok     session: the adapter stops at tpu.Pool2D of the sample and shows f32 1×16×32×32 "
     )
-    assert all(re.match(r"(ok   |note |error)  \S+: \S|       mend with: \S", line) for line in lines)
+    assert all(re.match(r"(ok   |note |error)  \S+: \S|       fix with: \S", line) for line in lines)
 
 
 def test_the_report_for_programs_has_the_documented_fields() -> None:
@@ -169,7 +169,7 @@ def test_other_commands_send_who_misses_a_dependency_to_the_doctor() -> None:
 
 
 def test_a_module_of_the_debugger_itself_that_is_missing_is_to_be_reported() -> None:
-    """The doctor, whose commands install dependencies, cannot mend a fault in the program."""
+    """The doctor, whose commands install dependencies, cannot fix a fault in the program."""
     program = (
         "import sys; from tdb_dap.cli.main import main; sys.modules['tdb_dap.tools.info'] = None; "
         "sys.exit(main(sys.argv[1:]))"
@@ -235,6 +235,6 @@ def test_what_is_wrong_gives_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> Non
     done = tdb_dap("doctor")
     assert (done.returncode, done.stderr) == (1, "")
     assert re.search(
-        r"^error  python: .*; 99 is needed\n       mend with: uv tool install --python 99", done.stdout, re.M
+        r"^error  python: .*; 99 is needed\n       fix with: uv tool install --python 99", done.stdout, re.M
     )
     assert done.stdout.splitlines()[-1].startswith("1 error in ")

@@ -28,7 +28,7 @@ def views(rows: AccessRows) -> list[View]:
 @pytest.mark.parametrize("of", typical(cases()), ids=lambda c: c.name)
 def test_rows_by_form_are_those_by_description(of: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     program: Program = open_program(of.path)
-    # Twice: all forms are known the second time, and every command that has one is told by another.
+    # Twice: all forms are known the second time, and every command that has one is described by another.
     AccessRows.of(program.commands)
     derived: Any = AccessRows.of(program.commands)
     monkeypatch.setattr(access_table, "Forming", _Nobody)

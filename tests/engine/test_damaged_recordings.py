@@ -98,7 +98,7 @@ def test_what_cannot_be_is_named(tmp_path: Path) -> None:
     kind, flags, _, payload = rows[first]
 
     many = [*rows[:first], (kind, flags, 4000, payload), *rows[first + 1 :]]
-    assert "is of core 4000; no chip has so many" in refused(many, recording, tmp_path / "a.tdbrec")
+    assert "is of core 4000; no chip has that many cores" in refused(many, recording, tmp_path / "a.tdbrec")
 
     engine = [*rows[:first], (kind, flags, 0, b"\x63" + payload[1:]), *rows[first + 1 :]]
     assert "is of engine 99, which is not known; record again" in refused(engine, recording, tmp_path / "b.tdbrec")
@@ -121,7 +121,7 @@ def test_what_the_recorder_could_not_see_is_told(tmp_path: Path) -> None:
     rows = [*rows_of(recording), (int(form.Event.REMARK), 0, 0, b"too many pieces\x1b[31m")]
     program = tdb_dap.open(written(rows, recording, tmp_path / "a.tdbrec")).program
     assert isinstance(program, RecordedProgram)
-    assert program.remarks == ("too many pieces\\x1b[31m",)
+    assert program.notices == ("too many pieces\\x1b[31m",)
 
 
 def test_without_a_model_the_emulator_says_which_chip_it_is(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Bytes that the chip's processor writes without a command, such as shapes: the host reads them, so they are recorded.
 
 ``shape_bm1684x``: dimensions of a tensor, which no command touches. ``gather_bm1684``: one of them, which the firmware
-computes in memory of its own and a command copies from there.
+computes in separate memory and a command copies from there.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def test_an_engine_that_is_not_decoded_reads_the_inputs_of_the_net() -> None:
 
 
 def test_bytes_of_a_recorded_block_that_the_firmware_left_alone_are_still_the_command_s() -> None:
-    """The result of Relu lies in a block that the firmware writes a shape into, which is recorded again as a whole."""
+    """The result of Relu is in a block that the firmware writes a shape into, which is recorded again as a whole."""
     debugger, program = replayed(TOPK)
     machine = debugger.machine
     machine.travel(len(program.commands))

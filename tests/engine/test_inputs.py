@@ -18,7 +18,7 @@ from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput
-from tdb_dap.system.remarks import heard_by
+from tdb_dap.system.notices import heard_by
 from tdb_dap.tools.opening import open_debugger, open_program
 from tests.samples import DATA
 

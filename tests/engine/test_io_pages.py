@@ -1,4 +1,4 @@
-"""Parts of DDR: what lies behind inputs and outputs with addresses of their own, and behind the weights."""
+"""Parts of DDR: what is behind inputs and outputs with addresses of their own, and behind the weights."""
 
 from __future__ import annotations
 

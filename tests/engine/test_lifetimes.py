@@ -1,4 +1,4 @@
-"""When bytes of the scratchpad are left over from others: layer groups that follow each other, and that overlap."""
+"""When bytes of the scratchpad are stale: layer groups that follow each other, and that overlap."""
 
 from __future__ import annotations
 

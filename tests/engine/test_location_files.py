@@ -17,7 +17,7 @@ from tests.samples import case
 
 @pytest.fixture
 def apart(tmp_path: Path) -> Path:
-    """A context whose list of locations lies next to it, under the bmodel's name, as releases 1.12 to 1.16 leave it."""
+    """A context whose list of locations is next to it, under the bmodel's name, as releases 1.12 to 1.16 leave it."""
     context = tmp_path / "toy"
     shutil.copytree(case("toy_bm1684x_int8").path, context)
     text = lzma.decompress((context / "tensor_location.json.xz").read_bytes())

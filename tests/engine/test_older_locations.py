@@ -57,7 +57,7 @@ def test_what_an_op_outside_of_groups_leaves_is_left_over(tmp_path: Path) -> Non
     """The near miss: the same commands, if the records deny that their ops are in one group."""
     done = tdb_dap("sanitize", older("toy_bm1684x_f16", tmp_path, is_local=False), "--quiet")
     assert done.returncode == 1
-    assert "left over from an op that is over" in done.stdout
+    assert "stale, written by an op that has ended" in done.stdout
 
 
 def bare(name: str, folder: Path) -> Path:

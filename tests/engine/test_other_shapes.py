@@ -37,7 +37,7 @@ def test_a_static_model_takes_its_own_shape_only(tmp_path: Path) -> None:
 
 
 def test_without_a_recording_of_the_run_another_shape_is_refused(tmp_path: Path) -> None:
-    """Beside the vendor's debugger nothing is recorded; what was compiled would read other bytes."""
+    """With the vendor's debugger nothing is recorded; what was compiled would read other bytes."""
     with pytest.raises(BadInput, match=r"x has shape \[1, 3, 12, 12\], the model was compiled for \[2, 3, 12, 12\]"):
         open_debugger(MODEL, image(tmp_path, 1, 3, 12, 12), static_tables="tdb")
     open_debugger(MODEL, image(tmp_path, 2, 3, 12, 12), static_tables="tdb").close()

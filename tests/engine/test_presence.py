@@ -98,7 +98,7 @@ def test_a_session_shows_it_everywhere(client: DapClient, toy: Toy) -> None:
         assert "✗" not in answer["result"]
         assert "indexedVariables" not in answer
     assert client.console("p relu4_Relu") == f"f32[1,16,32,32] {sentence}"
-    assert client.console("who relu4_Relu").startswith(f"relu4_Relu {sentence}; who wrote what lies there now:")
+    assert client.console("who relu4_Relu").startswith(f"relu4_Relu {sentence}; who wrote what is there now:")
     tensor = {"expression": "relu4_Relu", "frameId": frame(client)}
     tile = {"rowAxis": 2, "columnAxis": 3, "index": [0, 0, 0, 0], "rows": [0, 2], "columns": [0, 2], "step": 1}
     message = client.refusal("tdb/tensorTile", **tensor, **tile, of="stored")

@@ -239,7 +239,7 @@ def test_a_file_of_another_kind_or_version_is_refused(path: Path) -> None:
 
 
 def chunk(kind: bytes, content: bytes, *, claimed: int | None = None) -> bytes:
-    """A chunk that may lie about its size."""
+    """A chunk that may be about its size."""
     packed = zstandard.ZstdCompressor().compress(content)
     size = len(content) if claimed is None else claimed
     return form.CHUNK_HEADER.pack(kind, size, len(packed), zlib.crc32(packed)) + packed

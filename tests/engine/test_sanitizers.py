@@ -127,7 +127,7 @@ def test_messages_of_both_engines_say_the_same() -> None:
 def test_a_dropped_load_leaves_bytes_unwritten_and_its_origin_is_told() -> None:
     [found] = findings(with_fault(TOY, DROPPED, "2 D3"), "uninitialized")
     assert found.filter == "uninitialized"
-    assert "B1 conv.normal takes 12,288 of 12,288 bytes from R0 that nobody has written as input" in found.text
+    assert "B1 conv.normal takes 12,288 of 12,288 bytes from R0 that are uninitialised as input" in found.text
     assert found.related == (2,), "the command that took them up; what it spoils later is not told again"
 
 
@@ -151,7 +151,7 @@ def test_a_lowered_dependency_is_a_hazard_with_both_commands_and_the_missing_edg
 
 def test_swapped_commands_leave_a_result_unused() -> None:
     texts = [finding.text for finding in findings(with_fault(TOY, SWAPPED, "44 B34"), "unused")]
-    assert any("nobody reads until" in text for text in texts)
+    assert any("are not read before" in text for text in texts)
 
 
 # In both directions of time
@@ -294,7 +294,7 @@ def test_places_can_be_cut() -> None:
         (
             "deconv_bm1684_int8",
             "uninitialized",
-            "14 of 16 bytes from R4 that nobody has written as bias",
+            "14 of 16 bytes from R4 that are uninitialised as bias",
         ),
         ("toy_bm1690_f16c4", "hazard", "D6 waits for B2 and not for B4"),
     ],

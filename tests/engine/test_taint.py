@@ -1,4 +1,4 @@
-"""What results depend on bytes that nobody defined: not on numbers that are multiplied by zero."""
+"""What results depend on bytes that are undefined: not on numbers that are multiplied by zero."""
 
 from __future__ import annotations
 

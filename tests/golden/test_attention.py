@@ -1,4 +1,4 @@
-"""The golden of a layer of attention, held against its parts."""
+"""The golden of a layer of attention, checked against its parts."""
 
 from __future__ import annotations
 

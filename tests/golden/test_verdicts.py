@@ -64,7 +64,7 @@ def test_there_are_fifteen_kinds_of_faults() -> None:
 
 
 def test_numbers_beyond_the_range_are_a_range_and_not_a_bug(tmp_path: Path) -> None:
-    """The scores of attention beyond 65504: most outputs become NaN. The table mends it, and says what it promises."""
+    """The scores of attention beyond 65504: most outputs are NaN. The table fixes it, with the promised similarity."""
     made = Made(tmp_path, "F16", net=attention(1, 9000.0))
     done = tdb_dap("triage", made.folder, "--quiet")
     assert done.returncode == 1

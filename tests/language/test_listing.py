@@ -106,7 +106,7 @@ def test_a_listing_of_another_model_is_only_text(listing: Path, text: str) -> No
     async def scenario(editor: Editor) -> None:
         asm = await editor.open(listing, text.replace("B3", "B4"), "tdb-asm")
         (told,) = await editor.expect_diagnostics(asm)
-        assert told.message == "the text differs from the disassembly of the model beside it"
+        assert told.message == "the text differs from the disassembly of the model next to it"
         assert told.severity == lsp.DiagnosticSeverity.Information
         assert await asm.outline() == []
 

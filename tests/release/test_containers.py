@@ -212,7 +212,7 @@ def instructions() -> list[tuple[str, str]]:
 
 @needs_sh
 def test_the_layer_of_the_image_installs_the_debugger_and_keeps_the_extension(image: Image) -> None:
-    """Its COPY and RUN are carried out with another directory in the place of /usr/local."""
+    """Its COPY and RUN are executed with another directory in the place of /usr/local."""
     share, inside = image.folder / "prefix" / "share" / "tdb-dap", "/usr/local/share/tdb-dap"
     image.has_python()
     image.has("code-server", 'echo "code-server $*" >> "$IMAGE/log"')

@@ -1,4 +1,4 @@
-"""Rounding of float32 to bf16 by additions to its words, held against the rounding of the exact number."""
+"""Rounding of float32 to bf16 by additions to its words, checked against the rounding of the exact number."""
 
 from __future__ import annotations
 

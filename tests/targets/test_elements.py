@@ -71,7 +71,7 @@ def words(dtype: DType, shape: tuple[int, ...], kind: str, seed: int) -> Array:
 
 
 def placed(bits: Array, how: str) -> Array:
-    """The same words where they lie otherwise: in lanes, turned round, or every second one of a row."""
+    """The same words where they are otherwise: in lanes, turned round, or every second one of a row."""
     if how == "plain":
         return bits
     n, c, h, w = bits.shape

@@ -106,7 +106,7 @@ def test_the_fast_and_the_careful_sum_agree(scale: float) -> None:
 
 
 def test_a_group_is_summed_exactly_before_it_is_rounded() -> None:
-    """1 + 2^-12 * 2^-12 loses nothing to the order of additions; what lies below 2^(e-24) is cut off."""
+    """1 + 2^-12 * 2^-12 loses nothing to the order of additions; what is below 2^(e-24) is cut off."""
     left = np.array([[1.0], [2.0**-12], [2.0**-13]], np.float32)
     right = np.array([[1.0], [2.0**-12], [2.0**-13]], np.float32)
     assert group_sum(left, right)[0, 0] == np.float32(1.0)

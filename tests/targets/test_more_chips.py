@@ -89,7 +89,7 @@ def test_sums_of_a_matrix_are_requantised_by_a_float_on_bm1684x2(mode: int, expe
     assert isinstance(scale, View)
     assert (scale.dtype, scale.shape) == (F32, (1, 16, 1, 3))
     words = {"left": 0, "right": 0, "bias": np.array([1, 3, -3]).reshape(1, 1, 1, 3)}
-    # Bias and scales lie where the registers say: at zero, which none has written.
+    # Bias and scales are where the registers say: at zero, which none has written.
     half = F32.encode(np.array([0.5], np.float32))[0]
     found = results("BM1684X2", described, **words, column_scale=half)
     assert SI8.decode(np.array(found, np.uint8)).tolist() == expected

@@ -1,4 +1,4 @@
-"""Sums whose right factors lie in runs of places, the short forms of the steps after them, and windows of many taps."""
+"""Sums whose right factors are in runs of places, the short forms of the steps after them, and windows of many taps."""
 
 from __future__ import annotations
 

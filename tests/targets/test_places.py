@@ -1,4 +1,4 @@
-"""Where addresses of models and commands lie, and the moves that reverse an axis or gather rows."""
+"""Where addresses of models and commands are, and the moves that reverse an axis or gather rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_inputs_of_their_own_lie_where_commands_look_for_them() -> None:
     ("chip", "ddr_start", "first"),
     [
         ("BM1688", 0x1_0000_0000, 0x81_0000_0000),
-        # The base of a tag lies below zero where its first address is beyond all of the library's memory.
+        # The base of a tag is below zero where its first address is beyond all of the library's memory.
         ("BM1684X2", 1 << 36, 1 << 40 | 1 << 39),
         ("BM1690", 0, 1 << 40 | 1 << 39),
     ],

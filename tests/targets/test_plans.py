@@ -1,4 +1,4 @@
-"""Plans: a command carried out as others of its form are does what it does by itself, wherever its operands lie."""
+"""Plans: a command executed by the plan of its form has the same result as by itself, at any address."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def requantised(chip: Chip, input: int, result: int, **more: int) -> tuple[int, 
         (0, 0, True),  # narrower words over wider ones: written after they were read
         (64, 0, False),  # a plan would write over what it has not read yet
         (0, 64, False),
-        (0, 4097, True),  # bytes may lie anywhere
+        (0, 4097, True),  # bytes may be anywhere
         (2, 4096, False),  # words of 32 bits may not
     ],
 )
@@ -269,7 +269,7 @@ def test_a_place_that_does_not_exist_is_left_to_the_usual_way() -> None:
 
 
 def test_forms_that_two_threads_meet_at_once_get_numbers_of_their_own() -> None:
-    """With one number for both, one would be carried out as the other."""
+    """With one number for both, one would be executed as the other."""
     entered, released = Event(), Event()
 
     class Slow(list[Any]):

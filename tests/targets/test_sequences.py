@@ -1,4 +1,4 @@
-"""Commands that follow each other: together they leave what each one by itself does, whatever lies over whatever."""
+"""Commands that follow each other: together they leave what each one by itself does, however their operands overlap."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def one_by_one(bench: Bench, commands: list[Command]) -> list[Description]:
 def carried_out(
     bench: Bench, commands: list[Command], descriptions: list[Description], before: list[Array]
 ) -> Counter[str]:
-    """How many commands were carried out together, or alone: they leave what was left by each one by itself.
+    """How many commands ran together, or alone: they leave what was left by each one by itself.
 
     ``before``: the memories as they were then.
     """
@@ -281,7 +281,7 @@ def test_a_number_is_added_to_the_sums_of_each_channel_where_they_are() -> None:
 
 
 def test_what_goes_beside_sums_that_are_not_known_is_done_once() -> None:
-    """Which NaN comes out is not known to a plan: the convolution is carried out again, the sum beside it is not."""
+    """Which NaN comes out is not known to a plan: the convolution is executed again, the concurrent sum is not."""
     bench = Bench(chip_named("BM1684X"))
     chip, lane = bench.chip, bench.chip.geometry.lane_bytes
     numbers = bench.memory.local(0).view(np.float32)
@@ -302,7 +302,7 @@ def test_what_goes_beside_sums_that_are_not_known_is_done_once() -> None:
 
 
 def test_sums_of_windows_over_their_own_image_read_all_of_it_first() -> None:
-    """A lane holds two channels: what the first one sums up lies where the second one's image is."""
+    """A lane holds two channels: what the first one sums up is where the second one's image is."""
     bench, random = Bench(chip_named("BM1684X")), np.random.default_rng(4)
     chip, lanes = bench.chip, bench.memory.local(0)
     lane = chip.geometry.lane_bytes

@@ -1,4 +1,4 @@
-"""Transposition of lanes and columns, with more than one row: where words lie, as on the vendor's simulator."""
+"""Transposition of lanes and columns, with more than one row: where words are, as on the vendor's simulator."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_rows_of_a_transposition(chip: str, row: int, aligns: bool) -> None:
     batch_in, batch_out = -(-H * C // unit) * unit, -(-H * step // unit) * unit
     wanted = before.copy()
     for n, c, h, w in np.ndindex(N, C, H, W):
-        # Channel and column change places; the rows of the source lie side by side.
+        # Channel and column change places; the rows of the source are side by side.
         wanted[c, RESULT // 4 + n * batch_out + h * step + w] = before[w, SOURCE // 4 + n * batch_in + h * C + c]
     assert np.array_equal(local, wanted)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tdb_dap.tools.zoo.cases import find_cases
-from tdb_dap.tools.zoo.crews import KEEP, Cluster
+from tdb_dap.tools.zoo.executors import KEEP, DaskExecutor
 from tests.command_line import tdb_dap
 from tests.zoo.zoos import rows, spoil_reference, zoo
 
@@ -49,10 +49,10 @@ def test_a_worker_that_is_killed_loses_nothing(tmp_path: Path) -> None:
     folder = zoo(tmp_path / "models")
     cases = find_cases([folder])
     with cluster(tmp_path, 2) as running:
-        crew = Cluster(running.scheduler_address)
-        assert crew.size == 2
+        executor = DaskExecutor(running.scheduler_address)
+        assert executor.size == 2
         done: list[tuple[str, str]] = []
-        for case, result in crew.work(cases):
+        for case, result in executor.work(cases):
             if not done:
                 os.kill(next(iter(running.workers.values())).pid, signal.SIGKILL)
             done.append((case.key, result.status))

@@ -39,7 +39,7 @@ def test_two_nights_of_a_zoo(tmp_path: Path) -> None:
     assert "toy: fail, broken: " in second.stdout
     assert name in second.stdout
     assert second.stdout.endswith(
-        "run 2 of models: 3 cases, 1 pass, 1 fail, 1 error; 4 new things wrong beside run 1\n"
+        "run 2 of models: 3 cases, 1 pass, 1 fail, 1 error; 4 new things wrong compared with run 1\n"
     )
 
     third = run(folder, store, "--again")

@@ -26,7 +26,7 @@ def test_the_first_night_and_the_second(tmp_path: Path) -> None:
     words = ("zoo", "run", "models.yaml", "--baseline", "tolerated.yaml")
     done = run(tmp_path, *words)
     assert done.returncode == 0, done.stderr
-    assert run(tmp_path, *words).stdout == "run 2 of models: 1 case, 1 pass; nothing new beside run 1\n"
+    assert run(tmp_path, *words).stdout == "run 2 of models: 1 case, 1 pass; nothing new compared with run 1\n"
     done = run(tmp_path, "zoo", "report", "--baseline", "tolerated.yaml", "-o", "zoo.html", "zoo.md")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "zoo.md").read_text().startswith("## run 2 of models")

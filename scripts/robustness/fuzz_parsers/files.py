@@ -304,7 +304,7 @@ def json_reports(data: bytes) -> None:
     path = written("check.json", data)
     written("sanitize.json", data)
     written("ref_files.json", data)
-    program = beside(path.parent)
+    program = opened_next_to(path.parent)
     models.checked(program)
     models.sanitized(program)
     assert "\n" not in CompileStages(program.context).reason
@@ -315,7 +315,7 @@ def json_reports(data: bytes) -> None:
 
 
 @cache
-def beside(folder: Path) -> Program:
+def opened_next_to(folder: Path) -> Program:
     """The sample in the scratch directory."""
     (folder / "compilation.bmodel.xz").write_bytes((SAMPLE / "compilation.bmodel.xz").read_bytes())
     return open_program(folder)

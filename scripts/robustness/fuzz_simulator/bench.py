@@ -278,7 +278,7 @@ def ddr_of_bench(geometry: Geometry) -> int:
 
 
 def _is_fair(description: Description) -> bool:
-    """Small enough, and no result lies over something that is read, other than exactly over it."""
+    """Small enough, and no result is over something that is read, other than exactly over it."""
     results = [view for view in description.results if isinstance(view, View)]
     reads = [view for view in description.reads if isinstance(view, View)]
     if not results or any(view.size > _MOST or view.size == 0 for view in (*results, *reads)):

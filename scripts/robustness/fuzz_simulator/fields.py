@@ -33,7 +33,7 @@ _TRIES = 80
 
 
 def record(chip: Chip, bench: Bench, seeds: dict[str, list[Case]], path: Path, only: str) -> None:
-    """Write what was found for the forms of a chip's table into ``path``, beside what it holds of others."""
+    """Write what was found for the forms of a chip's table into ``path``, next to what it holds of others."""
     tables = json.loads(path.read_text("utf-8")) if path.exists() else {}
     by_kind: dict[int, list[Case]] = {}
     for case in (case for cases in seeds.values() for case in cases):

@@ -63,7 +63,7 @@ class Variant:
         return None
 
     def space_of(self, side: str) -> Space | None:
-        """The memory that a side of a move lies in; None if the form has no such side."""
+        """The memory that a side of a move is in; None if the form has no such side."""
         names = self._address_names(side)
         return names and self.geometry.locate(self[names[1]] << 32 | self[names[0]])[0]
 

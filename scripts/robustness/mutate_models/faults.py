@@ -22,7 +22,7 @@ KINDS = (DROPPED, SHIFTED, LOWERED, SWAPPED, SHORTENED, SILENT, LOST)
 _ADDRESS = re.compile(r"(opd\d|res\d)_addr$|(src|dst)_start_addr_(l32|h32)$")
 _SIZE = re.compile(r"src_([nchw])size$")
 _STEPS = (1, 2, 4, 16, 64)
-"""How far an address is shifted: so many times what the execution units take at once, back or forth."""
+"""How far an address is shifted: this many times the width of the execution units, back or forth."""
 
 
 def faults(program: Program, random: Random) -> dict[str, list[Fault]]:

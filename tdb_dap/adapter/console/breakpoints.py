@@ -33,7 +33,7 @@ def _temporary(session: Session, rest: str, frame: Frame | None) -> str:
 
 
 def add_breakpoint(session: Session, text: str, temporary: bool) -> str:
-    """Set a breakpoint and say where it came to lie."""
+    """Set a breakpoint and report its location."""
     place, _, condition = text.partition(" if ")
     if place.strip().isdecimal():  # a line of the text that the user looks at
         shows_listing = session.by_instruction or not has_mlir(session)

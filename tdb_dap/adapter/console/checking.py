@@ -67,5 +67,5 @@ def _one_op(rows: list[Row], line: int) -> str:
 
     if not rows:
         raise BadExpression(f"line {line} has not been compared; check summary lists the lines that have")
-    told = [text for row in rows if row.verdict == "fail" for text in story(row)]
-    return "\n".join([*table(rows), *told])
+    lines = [text for row in rows if row.verdict == "fail" for text in story(row)]
+    return "\n".join([*table(rows), *lines])

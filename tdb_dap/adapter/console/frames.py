@@ -27,18 +27,18 @@ class _Level:
 
 def _levels(session: Session) -> list[_Level]:
     """The call stack of the core that has stopped, innermost frame first."""
-    found: list[_Level] = []
+    levels: list[_Level] = []
     for number, frame in enumerate(frames(session, session.debugger.last_stop.core)):
         place = f" at {frame.source.name}:{frame.line}" if frame.source is not None else ""
-        found.append(_Level(session.handles.frame(frame.id), f"#{number}  {frame.name}{place}"))
-    return found
+        levels.append(_Level(session.handles.frame(frame.id), f"#{number}  {frame.name}{place}"))
+    return levels
 
 
 def _place(levels: list[_Level], frame: Frame | None) -> int:
     return next((i for i, level in enumerate(levels) if level.frame == frame), 0)
 
 
-@verb("bt", "where", "backtrace", help="the call stack, innermost frame first; => is what expressions are about")
+@verb("bt", "where", "backtrace", help="the call stack, innermost frame first; => marks the frame of expressions")
 def _backtrace(session: Session, rest: str, frame: Frame | None) -> str:
     levels = _levels(session)
     now = _place(levels, frame)
@@ -86,9 +86,9 @@ def _reverse_finish(session: Session, rest: str, frame: Frame | None) -> str:
 def _until(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest:
         return execute(session, "n", frame)
-    said = add_breakpoint(session, rest, temporary=True)
+    reply = add_breakpoint(session, rest, temporary=True)
     execute(session, "c", frame)
-    return said
+    return reply
 
 
 def _info_locals(session: Session, rest: str, frame: Frame | None) -> str:

@@ -97,20 +97,20 @@ def _goto(session: Session, rest: str, frame: Frame | None) -> str:
 
 
 def _start_of_launch(program: Program, number: int) -> int:
-    found = next((launch for launch in program.launches if launch.number == number), None)
-    if found is None:
+    match = next((launch for launch in program.launches if launch.number == number), None)
+    if match is None:
         there = f"there are 0 to {program.launches[-1].number}" if program.launches else "only recordings have launches"
         raise BadExpression(f"there is no launch {number}; {there}")
-    return found.start
+    return match.start
 
 
 def _start_of_token(program: Program, number: int) -> int:
-    found = next((launch for launch in program.launches if launch.token == number), None)
-    if found is None:
+    match = next((launch for launch in program.launches if launch.token == number), None)
+    if match is None:
         last = program.launches[-1].token if program.launches else None
         there = f"there are 0 to {last}" if last is not None else "only an answer to a prompt has tokens"
         raise BadExpression(f"there is no token {number}; {there}")
-    return found.start
+    return match.start
 
 
 @verb("q", "quit", help="end the session")

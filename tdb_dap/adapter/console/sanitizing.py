@@ -41,11 +41,11 @@ def _sanitize(session: Session, rest: str, frame: Frame | None) -> str:
             progress.update(count)
 
     try:
-        found = survey(debugger, made(wanted), done)
+        result = survey(debugger, made(wanted), done)
     finally:
         if progress:
             progress.end()
-    for finding in found.findings:
+    for finding in result.findings:
         session.feature(Sanitizing).note(finding)
-    said = list(lines(report_of(debugger.program, wanted, found)))
-    return "\n".join([*said, *([f"the run stopped: {found.stopped}"] if found.stopped else [])])
+    report = list(lines(report_of(debugger.program, wanted, result)))
+    return "\n".join([*report, *([f"the run stopped: {result.stopped}"] if result.stopped else [])])

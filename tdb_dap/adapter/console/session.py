@@ -75,7 +75,7 @@ def show_displays(session: Session) -> None:
 def _shown(session: Session, text: str, frame: Frame | None) -> str:
     """``info ...`` and other verbs that only look, or an expression; ``in`` is that of the op, or of the command."""
     first = text.split()[0]
-    if (found := find_verb(first)) is not None and found.only_looks:
+    if (known := find_verb(first)) is not None and known.only_looks:
         return "\n" + execute(session, text, frame)
     return session.debugger.evaluate(text, names_at(session, frame)).text()
 
@@ -83,7 +83,7 @@ def _shown(session: Session, text: str, frame: Frame | None) -> str:
 # Where the session is
 
 
-@verb("status", help="how far the program is, and what this session has", only_looks=True)
+@verb("status", help="progress of the program, and the session's settings", only_looks=True)
 def _status(session: Session, rest: str, frame: Frame | None) -> str:
     debugger = session.debugger
     total = len(debugger.program.commands)
@@ -188,11 +188,11 @@ def _python(session: Session, rest: str, frame: Frame | None) -> str:
 # Plugins
 
 
-@verb("plugin", "plugins", help="what installed plugins have brought", only_looks=True)
+@verb("plugin", "plugins", help="list what installed plugins add", only_looks=True)
 def _plugins(session: Session, rest: str, frame: Frame | None) -> str:
     unusable = load_plugins()
-    found = [
+    rows = [
         f"{group[:-1].replace('_', ' ')} {plugin.name}  {plugin.value}" for group in GROUPS for plugin in plugins(group)
     ]
     others = [problem for problem in problems() if problem not in unusable]
-    return "\n".join([*found, *unusable, *others]) or "no plugins"
+    return "\n".join([*rows, *unusable, *others]) or "no plugins"

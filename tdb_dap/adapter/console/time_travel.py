@@ -40,7 +40,7 @@ def _set(session: Session, rest: str, frame: Frame | None) -> str:
 @verb(
     "who",
     usage="EXPRESSION [: LEVELS]",
-    help="the last command that wrote it, who wrote what that one read ...",
+    help="the last command that wrote it, and the writers of its operands",
     takes="expression",
 )
 def _who(session: Session, rest: str, frame: Frame | None) -> str:
@@ -49,12 +49,12 @@ def _who(session: Session, rest: str, frame: Frame | None) -> str:
     if colon and tail.strip().isdigit():
         text, depth = head, int(tail)
     part = part_named(text, names_at(session, frame))
-    lines = [f"{part.title} {part.absence}; who wrote what lies there now:"] if part.absence else []
+    lines = [f"{part.title} {part.absence}; who wrote what is there now:"] if part.absence else []
     lines += _chain(session, part, None, depth, "")
-    found = readers(session, part.ranges)
-    if found:
-        more = ", ..." if len(found) > _MOST_LISTED else ""
-        lines.append(f"read by {', '.join(map(str, found[:_MOST_LISTED]))}{more}")
+    reading = readers(session, part.ranges)
+    if reading:
+        more = ", ..." if len(reading) > _MOST_LISTED else ""
+        lines.append(f"read by {', '.join(map(str, reading[:_MOST_LISTED]))}{more}")
     return "\n".join(lines)
 
 
@@ -107,7 +107,7 @@ def _skip(session: Session, rest: str, frame: Frame | None) -> str:
     return resume_quietly(session, lambda d: d.skip_to(int(rest)))
 
 
-@verb("whatif", usage="[FIELD = NUMBER | N]", help="change the next command; what follows up to command N")
+@verb("whatif", usage="[FIELD = NUMBER | N]", help="change the next command; show the effects up to command N")
 def _what_if(session: Session, rest: str, frame: Frame | None) -> str:
     field, equals, number = rest.partition("=")
     if equals:
@@ -117,19 +117,19 @@ def _what_if(session: Session, rest: str, frame: Frame | None) -> str:
     if not machine.ordinal < until <= len(machine.program.commands):
         raise BadExpression(f"whatif takes FIELD = NUMBER, or the number of a command after {machine.ordinal}")
     try:
-        found = consequences(machine, until)
+        changes = consequences(machine, until)
     finally:
         session.handles.forget_values()
-    if not found:
+    if not changes:
         return f"no result differs up to command {until}"
-    lines = [f"{len(found)} of {until - machine.ordinal} commands have other results:"]
-    for one in found[:_MOST_LISTED]:
+    lines = [f"{len(changes)} of {until - machine.ordinal} commands have other results:"]
+    for one in changes[:_MOST_LISTED]:
         name = machine.program.commands[one.ordinal].name
         lines.append(
             f"  command {one.ordinal} {name}: {one.different:,} of {one.size:,} differ, by up to {one.largest:.6g}"
         )
-    if len(found) > _MOST_LISTED:
-        last = found[-1]
+    if len(changes) > _MOST_LISTED:
+        last = changes[-1]
         lines.append(f"  ... the last: command {last.ordinal}: {last.different:,} differ, by up to {last.largest:.6g}")
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""The console: how verbs are declared and lines carried out. The verbs themselves are in the modules ``..._verbs``.
+"""The console: declares verbs and executes lines. The verbs themselves are in the modules ``..._verbs``.
 
 A verb is a function with a line of help; names that users of the vendor debugger know keep their meaning. One that
 moves in time does so when its answer is out, like any other request.
@@ -72,7 +72,7 @@ _TITLES = {
     "session": "Session",
     "verbs": "Session",
     "answers": "Find what is wrong",
-    "guests": "Session",
+    "attached_sessions": "Session",
     "plugins": "From plugins",
 }
 """Module that declares a verb -> title in help, in the order of help."""
@@ -190,10 +190,10 @@ def execute(session: Session, text: str, frame: Frame | None = None) -> str:
     if not is_verb(text):
         with expression_of_console(text):
             return session.debugger.evaluate(text, names_at(session, frame)).text()
-    found = _VERBS[first]
-    if found.needs_text and not rest.strip():
-        raise BadExpression(f"{first} needs more: {found.usage}")
-    return found.act(session, rest.strip(), frame)
+    entry = _VERBS[first]
+    if entry.needs_text and not rest.strip():
+        raise BadExpression(f"{first} needs more: {entry.usage}")
+    return entry.act(session, rest.strip(), frame)
 
 
 @verb("help", "?", usage="[VERB]", help="this list, or one verb", takes="verb")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tdb_dap.adapter.session.handles import Frame
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.program.program import Launch
-    from tdb_dap.tools.llm.beside import Beside
+    from tdb_dap.tools.llm.float_reference import FloatReference
     from tdb_dap.tools.llm.logits import Candidate
 
 _MOST_CANDIDATES = 1000
@@ -46,30 +46,32 @@ class LogitsArguments(ProtocolModel, kw_only=True):
     most: int = _SHOWN_CANDIDATES
 
 
-def _beside(session: Session) -> Beside:
+def _float_reference(session: Session) -> FloatReference:
     """BadExpression where the session runs no answer."""
-    beside = session.feature(Answering).beside
-    if beside is None:
+    float_reference = session.feature(Answering).float_reference
+    if float_reference is None:
         raise BadExpression(
             "no answer is being computed; set `prompt` in the launch configuration, or tdb-dap debug DIR --ids N,N"
         )
-    return beside
+    return float_reference
 
 
 @request("tdb/answer", while_running="answer")
 def answer(session: Session, arguments: AnswerArguments) -> AnswerState:
     """Tokens and launches of an answer, with what is wrong in each."""
-    beside, texts = _beside(session), session.feature(Answering)
+    float_reference, texts = _float_reference(session), session.feature(Answering)
     if not session.running:
-        beside.look_again(session.debugger.machine)
+        float_reference.look_again(session.debugger.machine)
     return {
-        "prompt": list(beside.prompt),
-        "promptText": texts.text(beside.prompt),
-        "tokens": [_token(session, beside, number) for number in range(len(beside.passes))],
+        "prompt": list(float_reference.prompt),
+        "promptText": texts.text(float_reference.prompt),
+        "tokens": [_token(session, float_reference, number) for number in range(len(float_reference.passes))],
         "launches": [
-            _launch(session, beside, launch, number) for number, own in enumerate(beside.passes) for launch in own
+            _launch(session, float_reference, launch, number)
+            for number, own in enumerate(float_reference.passes)
+            for launch in own
         ],
-        "isCompared": beside.compares,
+        "isCompared": float_reference.compares,
     }
 
 
@@ -78,11 +80,11 @@ def _state(session: Session, start: int, stop: int) -> Literal["done", "now", "a
     return "done" if stop <= now else "now" if start <= now else "ahead"
 
 
-def _token(session: Session, beside: Beside, number: int) -> AnsweredToken:
-    own = beside.passes[number]
+def _token(session: Session, float_reference: FloatReference, number: int) -> AnsweredToken:
+    own = float_reference.passes[number]
     state = _state(session, own[0].start, own[-1].stop)
-    id = beside.answered.get(number)
-    expected = beside.expected(number) if id is not None else None
+    id = float_reference.answered.get(number)
+    expected = float_reference.expected(number) if id is not None else None
     text = session.feature(Answering).text
     return {
         "number": number,
@@ -95,9 +97,9 @@ def _token(session: Session, beside: Beside, number: int) -> AnsweredToken:
     }
 
 
-def _launch(session: Session, beside: Beside, launch: Launch, number: int) -> AnsweringLaunch:
+def _launch(session: Session, float_reference: FloatReference, launch: Launch, number: int) -> AnsweringLaunch:
     state = _state(session, launch.start, launch.stop)
-    part = beside.parts.get(launch.number)
+    part = float_reference.parts.get(launch.number)
     wrong = part.first_wrong if part is not None else None
     why = part.given[0] if part is not None and part.given else ""
     if wrong is not None and not why:
@@ -130,8 +132,8 @@ def logits(session: Session, arguments: LogitsArguments) -> Logits:
 def _candidates(session: Session, most: int) -> tuple[int, str, list[Candidate]]:
     from tdb_dap.tools.llm.logits import best, logits_of
 
-    beside, program, now = _beside(session), session.debugger.program, session.debugger.ordinal
-    for number, own in reversed(list(enumerate(beside.passes))):
+    float_reference, program, now = _float_reference(session), session.debugger.program, session.debugger.ordinal
+    for number, own in reversed(list(enumerate(float_reference.passes))):
         head = next((launch for launch in own if launch.net == "lm_head"), None)
         view = logits_of(program, own) if head is not None and head.stop <= now else None
         if view is not None:
@@ -152,7 +154,7 @@ def _number(number: float) -> float | str:
     return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
-@verb("answer", help="the tokens of a language model so far, and what is wrong in each", only_looks=True)
+@verb("answer", help="the tokens of a language model so far, and the mismatches in each", only_looks=True)
 def _answer(session: Session, rest: str, frame: Frame | None) -> str:
     body = answer(session, AnswerArguments())
     lines = [f"prompt: {' '.join(map(str, body['prompt']))}"]
@@ -169,8 +171,8 @@ def _line(token: AnsweredToken, launches: Sequence[AnsweringLaunch]) -> str:
     other = token["expected"]
     differs = f", in float {other}" if other is not None and other != token["id"] else ""
     wrong = next((one for one in launches if one["verdict"] == "wrong"), None)
-    found = f"; {wrong['net']}: {wrong['why']} (goto {wrong['look']})" if wrong is not None else ""
-    return f"token {token['number']}: {shown}{text}{differs}{found}"
+    wrong_text = f"; {wrong['net']}: {wrong['why']} (goto {wrong['look']})" if wrong is not None else ""
+    return f"token {token['number']}: {shown}{text}{differs}{wrong_text}"
 
 
 @verb("logits", usage="[K]", help="the K likeliest tokens by the logits that were computed last", only_looks=True)

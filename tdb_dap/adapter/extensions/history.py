@@ -37,20 +37,20 @@ def writers(session: Session, arguments: WritersArguments) -> TensorWriters:
     if index:
         Slice(None, None, index).check(view.shape)
     machine = session.debugger.machine
-    found: list[TensorWriter] = []
+    rows: list[TensorWriter] = []
     owner: object = None
     for ordinal in machine.accesses.touching(ByteRanges.of(view, index), reads=False, writes=True, start=0):
         session.check_withdrawn()
         writer, record = _writer(session.debugger.program, ordinal)
-        if found and record is not None and record is owner:
-            found[-1]["last"] = ordinal
-            found[-1]["commands"] += 1
+        if rows and record is not None and record is owner:
+            rows[-1]["last"] = ordinal
+            rows[-1]["commands"] += 1
             continue
-        if len(found) == arguments.most:
-            return {"writers": found, "isComplete": False}
+        if len(rows) == arguments.most:
+            return {"writers": rows, "isComplete": False}
         owner = record
-        found.append(writer)
-    return {"writers": found, "isComplete": True}
+        rows.append(writer)
+    return {"writers": rows, "isComplete": True}
 
 
 def _writer(program: Program, ordinal: int) -> tuple[TensorWriter, object]:

@@ -1,4 +1,4 @@
-"""Values beside the lines of a text, for editors that show them where the program has stopped: ``tdb/inlineValues``."""
+"""Values of the lines of a text, for editors that show them inline at a stop: ``tdb/inlineValues``."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def inline_values(session: Session, arguments: InlineArguments) -> InlineValues:
     frame, program = session.handles.frame(arguments.frameId), session.debugger.program
     text = _listing(program) if source.kind == "asm" else _mlir(program)
     first, last = (line_in(session, source, line) for line in (arguments.line, arguments.endLine))
-    found: list[InlineValue] = []
+    values: list[InlineValue] = []
     line = _line(program, text, frame.focus) if frame.level in ("op", "command") else None
     if line is not None and first <= line <= last and frame.focus >= session.debugger.ordinal:
-        found += _described(session, text, line - source.before, names_at(session, frame).operands)
+        values += _described(session, text, line - source.before, names_at(session, frame).operands)
     for line, names in _results(session, text, first, last):
-        found += _described(session, text, line - source.before, names.results)
-    return {"values": found}
+        values += _described(session, text, line - source.before, names.results)
+    return {"values": values}
 
 
 def _listing(program: Program) -> _Text:
@@ -124,10 +124,10 @@ def _results(session: Session, text: _Text, first: int, last: int) -> Iterator[t
 
 def _described(session: Session, text: _Text, line: int, values: Callable[[], list[Value]]) -> Iterator[InlineValue]:
     try:
-        found = values()
+        listed = values()
     except TdbError:
         return
-    for value in found:
+    for value in listed:
         if value.pending or not isinstance(value.view, View) or not (name := text.name_of(value)):
             continue
         value = remembered(session, value)

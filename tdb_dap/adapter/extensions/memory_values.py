@@ -98,6 +98,6 @@ def _place(session: Session, arguments: PlaceArguments) -> tuple[Space, int, int
 def _dtype(name: str) -> DType:
     dtype = BY_NAME.get(name)
     if dtype is None or dtype.per_byte > 1:
-        whole = ", ".join(known.name for known in BY_NAME.values() if known.per_byte == 1)
-        raise BadExpression(f"{name} is not a type of numbers of whole bytes; there are {whole}")
+        names = ", ".join(known.name for known in BY_NAME.values() if known.per_byte == 1)
+        raise BadExpression(f"{name} is not a type of numbers of whole bytes; there are {names}")
     return dtype

@@ -139,11 +139,11 @@ def _tensor(program: Program, tensor: TensorInfo) -> BorderTensor:
 
 
 def _subnets(program: Program) -> list[ModelSubnet]:
-    found: list[ModelSubnet] = []
+    rows: list[ModelSubnet] = []
     for subnet in program.subnets:
         counts = program.commands.count_engines(subnet.start, subnet.stop)
         function = program.source.mlir.function_named(subnet.function) if program.source.mlir else None
-        found.append(
+        rows.append(
             {
                 "id": subnet.id,
                 "kind": subnet.run_mode,
@@ -157,15 +157,15 @@ def _subnets(program: Program) -> list[ModelSubnet]:
                 "outputs": [tensor.name for tensor in subnet.outputs],
             }
         )
-    return found
+    return rows
 
 
 def _ops(program: Program) -> list[ModelOp]:
-    found: list[ModelOp] = []
+    ops: list[ModelOp] = []
     for op in program.ops:
         row = op.row
         shape, dtype = tensor_type(row["type"])
-        found.append(
+        ops.append(
             {
                 "line": op.line,
                 "opcode": op.opcode,
@@ -178,7 +178,7 @@ def _ops(program: Program) -> list[ModelOp]:
                 "commands": row["commands"],
             }
         )
-    return found
+    return ops
 
 
 def _weights(program: Program) -> list[ModelWeight]:
@@ -189,11 +189,11 @@ def _weights(program: Program) -> list[ModelWeight]:
         if op.name == "top.Weight"
         for name in op.locations
     }
-    found: list[ModelWeight] = []
+    weights: list[ModelWeight] = []
     for name, named in program.source.weights.items():
         view = named.view
-        assert view is not None  # `weights` holds those that lie in DDR
-        found.append(
+        assert view is not None  # `weights` holds those that are in DDR
+        weights.append(
             {
                 "name": name,
                 "dtype": view.dtype.name,
@@ -203,4 +203,4 @@ def _weights(program: Program) -> list[ModelWeight]:
                 "line": lines.get(name, 0),
             }
         )
-    return found
+    return weights

@@ -96,11 +96,11 @@ def graph(session: Session, arguments: GraphArguments) -> Graph:
     from tdb_dap.tools.graph.page import edges, nodes
 
     program = session.debugger.program
-    found = OpGraph.of(_mlir(session), arguments.weights)
-    colouring = colours.by_time(program, found) if arguments.color == "time" else colours.by_dtype
+    op_graph = OpGraph.of(_mlir(session), arguments.weights)
+    colouring = colours.by_time(program, op_graph) if arguments.color == "time" else colours.by_dtype
     return {
-        "nodes": nodes(found, colouring),
-        "edges": edges(found),
+        "nodes": nodes(op_graph, colouring),
+        "edges": edges(op_graph),
         "currentLines": _lines_now(session),
     }
 
@@ -124,23 +124,23 @@ def op(session: Session, arguments: OpArguments) -> OpDetails:
     from tdb_dap.engine.source.value_flow import Definition, ValueFlow
 
     mlir, source = _mlir(session), session.debugger.program.source
-    found = mlir.op_at(arguments.line)
-    if found is None:
+    mlir_op = mlir.op_at(arguments.line)
+    if mlir_op is None:
         raise BadExpression(f"line {arguments.line} of final.mlir has no op; send the line of a node of tdb/graph")
-    records = [record for record in source.records_at(found.line) if record.ordinals]
+    records = [record for record in source.records_at(mlir_op.line) if record.ordinals]
     record = min(records, key=lambda one: one.first, default=None)
     flow = ValueFlow(mlir)
     writers = [
-        next((leaf.op.line for leaf in flow.leaves(value, found.region) if isinstance(leaf, Definition)), 0)
-        for value in found.operands
+        next((leaf.op.line for leaf in flow.leaves(value, mlir_op.region) if isinstance(leaf, Definition)), 0)
+        for value in mlir_op.operands
     ]
     return {
-        "line": found.line,
-        "opcode": found.name,
-        "name": found.location,
-        "types": found.types,
-        "attributes": [(name, _short(value)) for name, value in found.attributes.items()],
-        "tensors": _tensors(found, record, writers) if record is not None else [],
+        "line": mlir_op.line,
+        "opcode": mlir_op.name,
+        "name": mlir_op.location,
+        "types": mlir_op.types,
+        "attributes": [(name, _short(value)) for name, value in mlir_op.attributes.items()],
+        "tensors": _tensors(mlir_op, record, writers) if record is not None else [],
         "instances": len(records),
         "commands": sum(len(record.ordinals) for record in records),
         "first": record.first if record is not None else None,
@@ -264,5 +264,5 @@ def results(session: Session) -> Results:
 
 def _plain(row: Row) -> dict[str, Any]:
     """A row as JSON; as in the report of a check, numbers that are not finite are the texts NaN and Infinity."""
-    found: dict[str, Any] = json.loads(row.model_dump_json(exclude={"picture"}))
-    return found
+    fields: dict[str, Any] = json.loads(row.model_dump_json(exclude={"picture"}))
+    return fields

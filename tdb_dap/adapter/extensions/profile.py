@@ -132,8 +132,13 @@ def _levels(program: Program) -> list[MemoryLevels]:
     from tdb_dap.tools.profile.report import timelines
 
     return [
-        {"title": title, "core": found.residents[0].core, "ordinals": list(found.ordinals), "bytes": list(found.bytes)}
-        for title, (_, found) in timelines(program).items()
+        {
+            "title": title,
+            "core": timeline.residents[0].core,
+            "ordinals": list(timeline.ordinals),
+            "bytes": list(timeline.bytes),
+        }
+        for title, (_, timeline) in timelines(program).items()
     ]
 
 
@@ -146,8 +151,8 @@ def profile(session: Session, arguments: ProfileArguments) -> ProfileBody:
 
     program = session.debugger.program
     costs = session.feature(Estimates).of(session)
-    found = Profile(program, not arguments.estimate, lambda done: session.check_withdrawn(), costs)
-    body: ProfileBody = {"report": report_of(found).model_dump(mode="json")}
+    measured = Profile(program, not arguments.estimate, lambda done: session.check_withdrawn(), costs)
+    body: ProfileBody = {"report": report_of(measured).model_dump(mode="json")}
     if arguments.trace:
-        body["trace"] = trace(found)
+        body["trace"] = trace(measured)
     return body

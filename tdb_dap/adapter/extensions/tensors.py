@@ -166,18 +166,18 @@ def statistics(session: Session, arguments: StatisticsArguments) -> TensorStatis
         raise BadExpression("bins and most must be from 1 to 4096")
     value, parts = value_of(session, arguments), _parts(session, arguments)
     dtype = value.view.dtype if value.view is not None and arguments.of == "stored" else None
-    found = summarise(parts, arguments.bins, arguments.most, dtype, session.check_withdrawn)
+    summary = summarise(parts, arguments.bins, arguments.most, dtype, session.check_withdrawn)
     return {
-        "minimum": found.minimum,
-        "maximum": found.maximum,
-        "mean": found.mean,
-        "deviation": found.deviation,
-        "nan": found.nan,
-        "inf": found.inf,
-        "zeros": found.zeros,
-        "saturated": found.saturated,
-        "histogram": found.histogram,
-        "largest": [_largest(parts, flat) for flat in found.largest],
+        "minimum": summary.minimum,
+        "maximum": summary.maximum,
+        "mean": summary.mean,
+        "deviation": summary.deviation,
+        "nan": summary.nan,
+        "inf": summary.inf,
+        "zeros": summary.zeros,
+        "saturated": summary.saturated,
+        "histogram": summary.histogram,
+        "largest": [_largest(parts, flat) for flat in summary.largest],
     }
 
 
@@ -249,18 +249,18 @@ def _parts(session: Session, arguments: PartArguments) -> Parts:
     value = value_of(session, arguments)
     if arguments.of == "reference" and (expected := _expected(session, value)) is not None:
         return expected
-    found = _stored(session, arguments, value)
+    parts = _stored(session, arguments, value)
     if arguments.of == "stored":
-        return found
+        return parts
     if arguments.of == "bits":
-        return bits(found, value)
-    found = actual(found, value)
+        return bits(parts, value)
+    parts = actual(parts, value)
     if arguments.of == "actual":
-        return found
+        return parts
     expected = _expected(session, value)
     if expected is None:
         raise BadExpression(f"there is no reference for {value.title}")
-    return error(found, expected)
+    return error(parts, expected)
 
 
 def _expected(session: Session, value: Value) -> Parts | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.checking import compared_rows
 from tdb_dap.adapter.console.verbs import resume_quietly
-from tdb_dap.adapter.extensions.guests import Guests
+from tdb_dap.adapter.extensions.attached_sessions import AttachedSessions
 from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
 
@@ -63,22 +63,22 @@ def time(session: Session, arguments: TimeArguments) -> TimePoint:
 def marks(session: Session, arguments: MarksArguments) -> TimeMarks:
     """Moments with a breakpoint, an edit, an agent's bookmark, or, if asked for, the first command of a wrong op."""
     debugger = session.debugger
-    found: list[TimeMark] = [
+    time_marks: list[TimeMark] = [
         {"ordinal": ordinal, "kind": "breakpoint", "text": breakpoint.text}
         for breakpoint in debugger.breakpoints
         if breakpoint.enabled
         for ordinal in breakpoint.stops
     ]
-    found += [{"ordinal": edit.moment, "kind": "edit", "text": edit.text} for edit in debugger.machine.edits]
+    time_marks += [{"ordinal": edit.moment, "kind": "edit", "text": edit.text} for edit in debugger.machine.edits]
     if arguments.compare and debugger.reference is not None:
         failing = {row.first: f"{row.opcode} {row.name}" for row in compared_rows(session) if row.verdict == "fail"}
-        found += [{"ordinal": ordinal, "kind": "failing", "text": text} for ordinal, text in failing.items()]
-    found += [
+        time_marks += [{"ordinal": ordinal, "kind": "failing", "text": text} for ordinal, text in failing.items()]
+    time_marks += [
         {"ordinal": ordinal, "kind": "agent", "text": name}
-        for name, ordinal in session.feature(Guests).bookmarks.items()
+        for name, ordinal in session.feature(AttachedSessions).bookmarks.items()
     ]
-    found.sort(key=lambda mark: (mark["ordinal"], mark["kind"]))
-    return {"marks": found[:_MOST_MARKS], "isComplete": len(found) <= _MOST_MARKS}
+    time_marks.sort(key=lambda mark: (mark["ordinal"], mark["kind"]))
+    return {"marks": time_marks[:_MOST_MARKS], "isComplete": len(time_marks) <= _MOST_MARKS}
 
 
 @request("tdb/travel")

@@ -18,7 +18,7 @@ class AnsweredToken(TypedDict):
     id: int | None
     """Null where it was never answered, or an edit has changed what is before it. Going back forgets nothing."""
     text: str | None
-    """Null without a tokenizer beside the model."""
+    """Null without a tokenizer next to the model."""
     expected: int | None
     """What the float model answers after the same tokens."""
     expectedText: str | None
@@ -38,7 +38,7 @@ class AnsweringLaunch(TypedDict):
     """Ordinal of its first command."""
     state: Literal["done", "now", "ahead"]
     verdict: Literal["right", "wrong", "unknown"]
-    """Beside the float model on the same states."""
+    """Compared with the float model on the same states."""
     why: str
     """What is wrong first; empty where nothing is."""
     look: int
@@ -51,11 +51,11 @@ class AnswerState(TypedDict):
 
     prompt: list[int]
     promptText: str | None
-    """Null without a tokenizer beside the model."""
+    """Null without a tokenizer next to the model."""
     tokens: list[AnsweredToken]
     launches: list[AnsweringLaunch]
     isCompared: bool
-    """Whether there is a float model beside it."""
+    """Whether it is compared with a float model."""
 
 
 @exact

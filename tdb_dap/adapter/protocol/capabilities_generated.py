@@ -66,9 +66,9 @@ CAPABILITIES: dict[str, Any] = {'supportsCancelRequest': True,
                                  'supportsCondition': False},
                                 {'filter': 'sanitizers',
                                  'label': 'Faults that show no wrong number',
-                                 'description': 'Sanitizers: accesses out of bounds, memory that nobody '
-                                                'wrote, races, malformed commands, unused results, the first '
-                                                'NaN. The condition chooses some of them.',
+                                 'description': 'Sanitizers: accesses out of bounds, uninitialised reads, '
+                                                'races, malformed commands, unused results, the first NaN. '
+                                                'The condition chooses some of them.',
                                  'default': False,
                                  'supportsCondition': True,
                                  'conditionDescription': 'names, default all: bounds, uninitialized, hazard, '

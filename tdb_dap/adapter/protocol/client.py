@@ -149,10 +149,10 @@ class Client:
 
     def events(self, name: str) -> list[dict[str, Any]]:
         """Bodies of the events of a name that have arrived so far."""
-        found = [message for message in self._events if message["event"] == name]
-        for message in found:
+        matching = [message for message in self._events if message["event"] == name]
+        for message in matching:
             self._events.remove(message)
-        return [message.get("body") or {} for message in found]
+        return [message.get("body") or {} for message in matching]
 
     def close(self) -> None:
         """Leave without a word; an adapter that we started comes to an end."""

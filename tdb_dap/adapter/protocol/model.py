@@ -46,8 +46,8 @@ def validated(model: type[Model], given: Mapping[str, Any]) -> Model:
 
 def plain(model: ProtocolModel) -> dict[str, Any]:
     """A model as it is sent: dictionaries and lists, without the fields that are None."""
-    found: dict[str, Any] = msgspec.to_builtins(model)
-    return found
+    body: dict[str, Any] = msgspec.to_builtins(model)
+    return body
 
 
 def _converted(model: type[Model], given: Mapping[str, Any]) -> Model:

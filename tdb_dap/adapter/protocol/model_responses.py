@@ -119,7 +119,7 @@ class ModelLaunch(TypedDict):
 
 @exact
 class ModelRecording(TypedDict):
-    """A recorded run, beside its commands."""
+    """A recorded run, next to its commands."""
 
     arguments: list[str]
     """The program that was run, and its arguments."""

@@ -86,7 +86,7 @@ class TensorElement(TypedDict):
 
 @exact
 class InlineValue(TypedDict):
-    """A value beside a line."""
+    """A value next to a line."""
 
     line: int
     name: str

@@ -131,26 +131,26 @@ class BreakpointTable:
 
 def describe(session: Session, placed: Placed) -> Breakpoint:
     """A breakpoint as the client sees it."""
-    found = placed.breakpoint
-    if found is None:
+    breakpoint = placed.breakpoint
+    if breakpoint is None:
         waiting = not session.has_program
         return Breakpoint(
             id=placed.id, verified=False, message=placed.problem, reason="pending" if waiting else "failed"
         )
     answer = Breakpoint(
         id=placed.id,
-        verified=found.verified,
-        message=found.message or None,
-        reason=None if found.verified else "failed",
+        verified=breakpoint.verified,
+        message=breakpoint.message or None,
+        reason=None if breakpoint.verified else "failed",
     )
     if placed.wish.shown is not None:
         answer.line = placed.wish.shown
-    elif found.line is not None:
+    elif breakpoint.line is not None:
         # VS Code loses a breakpoint whose source has no path; without a source it keeps the one it asked for.
-        if found.text.startswith("mlir:") and has_mlir(session):
-            answer.source, answer.line = mlir_place(session, found.line)
+        if breakpoint.text.startswith("mlir:") and has_mlir(session):
+            answer.source, answer.line = mlir_place(session, breakpoint.line)
         else:
-            answer.line = session.traits.line_out(found.line)
+            answer.line = session.traits.line_out(breakpoint.line)
     return answer
 
 
@@ -260,9 +260,9 @@ def _lines_between(session: Session, text: Text, first: int, last: int) -> Itera
     program = session.debugger.program
     search = {"mlir": program.source.next_line_with_commands, "asm": program.listing.next_line_with_command}[text.kind]
     line, stop = line_in(session, text, first), line_in(session, text, last)
-    while (found := search(line)) is not None and found <= stop:
-        yield session.traits.line_out(found - text.before)
-        line = found + 1
+    while (following := search(line)) is not None and following <= stop:
+        yield session.traits.line_out(following - text.before)
+        line = following + 1
 
 
 @provides("breakpointModes")

@@ -54,7 +54,7 @@ def _place(session: Session, arguments: DataBreakpointInfoArguments) -> ByteRang
     if arguments.variablesReference:
         child = session.handles.child(arguments.variablesReference, arguments.name)
         if (part := child.own_part) is None:
-            raise BadExpression(f"{arguments.name} does not lie in memory")
+            raise BadExpression(f"{arguments.name} is not in memory")
         return part.ranges
     frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
     return part_named(arguments.name, names_at(session, frame)).ranges

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _GROUP = ExceptionBreakpointsFilter(
     filter="sanitizers",
     label="Faults that show no wrong number",
-    description="Sanitizers: accesses out of bounds, memory that nobody wrote, races, malformed commands, unused "
+    description="Sanitizers: accesses out of bounds, uninitialised reads, races, malformed commands, unused "
     "results, the first NaN. The condition chooses some of them.",
     default=False,
     supportsCondition=True,
@@ -77,11 +77,11 @@ def set_exception_breakpoints(
     session: Session, arguments: SetExceptionBreakpointsArguments
 ) -> SetBreakpointsResponseBody:
     """Switch on exactly these filters."""
-    asked: list[tuple[str, str | None]] = [(name, None) for name in arguments.filters]
-    asked += [(option.filterId, option.condition) for option in arguments.filterOptions or ()]
+    filters: list[tuple[str, str | None]] = [(name, None) for name in arguments.filters]
+    filters += [(option.filterId, option.condition) for option in arguments.filterOptions or ()]
     wanted: dict[str, str | None] = {}
     answers: list[Breakpoint] = []
-    for name, condition in asked:
+    for name, condition in filters:
         answer = _answer(session, name)
         try:
             wanted |= _meant(name, condition)
@@ -103,8 +103,8 @@ def _meant(name: str, condition: str | None) -> dict[str, str | None]:
 
 def _compares(session: Session) -> bool:
     """Whether there is a reference, or the float model of an answer."""
-    beside = session.feature(Answering).beside
-    return session.debugger.reference is not None or (beside is not None and beside.compares)
+    float_reference = session.feature(Answering).float_reference
+    return session.debugger.reference is not None or (float_reference is not None and float_reference.compares)
 
 
 def _answer(session: Session, name: str) -> Breakpoint:

@@ -135,8 +135,8 @@ def _answering(session: Session, configuration: Configuration, history_limit: in
     """A language model before it answers a prompt; BadInput for settings that such a run has not."""
     from tdb_dap.engine.checks.reference_checks import MISMATCH
     from tdb_dap.tools.llm.adapter import Adapter
-    from tdb_dap.tools.llm.beside import Beside
     from tdb_dap.tools.llm.float_model import FloatModel
+    from tdb_dap.tools.llm.float_reference import FloatReference
     from tdb_dap.tools.llm.language_model import read_model
     from tdb_dap.tools.llm.opening import open_model
     from tdb_dap.tools.llm.sampling import parse
@@ -152,14 +152,14 @@ def _answering(session: Session, configuration: Configuration, history_limit: in
     folder = model.context.bmodel.parent
     prompt = prompt_ids(of.prompt, folder, of.chat)
     adapter = Adapter(Path(of.lora).expanduser()) if of.lora is not None else None
-    beside = FloatModel(Path(references[0]).expanduser(), adapter) if references else None
+    float_model = FloatModel(Path(references[0]).expanduser(), adapter) if references else None
     sampling = parse(of.sample) if of.sample is not None else None
     debugger = open_model(model, prompt, of.tokens, history_limit=history_limit, sampling=sampling, adapter=adapter)
-    watch = Beside(
-        debugger.program, model, prompt, (), beside, lambda: MISMATCH in session.feature(ExceptionFilters).wanted
+    watch = FloatReference(
+        debugger.program, model, prompt, (), float_model, lambda: MISMATCH in session.feature(ExceptionFilters).wanted
     )
     debugger.observers.append(watch)
-    session.feature(Answering).begin(watch, [folder, *([beside.folder] if beside is not None else [])])
+    session.feature(Answering).begin(watch, [folder, *([float_model.folder] if float_model is not None else [])])
     return debugger
 
 
@@ -172,12 +172,12 @@ def _in_order(configuration: Configuration, history_limit: int) -> Debugger:
     return open_pipeline(Path(configuration.program), Path(configuration.pipeline).expanduser(), history_limit)
 
 
-def _require_none(configuration: Configuration, beside: str, others: Sequence[str]) -> None:
+def _require_none(configuration: Configuration, option: str, others: Sequence[str]) -> None:
     """BadInput where one of the other settings is given, which are about single nets."""
     given = [name for name in others if getattr(configuration, name) is not None]
     given += ["backend"] if configuration.backend != "numpy" else []
     if given:
-        raise BadInput(f"{', '.join(given)}: not with {beside}; leave {'it' if len(given) == 1 else 'them'} out")
+        raise BadInput(f"{', '.join(given)}: not with {option}; leave {'it' if len(given) == 1 else 'them'} out")
 
 
 def take_over(session: Session, debugger: Debugger, configuration: Configuration) -> None:

@@ -25,7 +25,7 @@ _LARGEST_READ = 64 << 20
 
 @request("readMemory", capability="supportsReadMemoryRequest")
 def read_memory(session: Session, arguments: ReadMemoryArguments) -> ReadMemoryResponseBody:
-    """Bytes from a reference on; what lies outside of the space is reported as unreadable."""
+    """Bytes from a reference on; what is outside of the space is reported as unreadable."""
     space, core, base = parse_memory_reference(session, arguments.memoryReference)
     start = base + (arguments.offset or 0)
     count = max(0, arguments.count)

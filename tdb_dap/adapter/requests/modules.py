@@ -39,10 +39,10 @@ def module_id(subnet: int) -> str:
 @request("modules", capability="supportsModulesRequest", while_running="answer")
 def modules(session: Session, arguments: ModulesArguments) -> dict[str, Any]:
     """The model first, then its subnets in the order in which they run."""
-    found = [_model(session), *(_subnet(session, subnet) for subnet in session.debugger.program.subnets)]
+    rows = [_model(session), *(_subnet(session, subnet) for subnet in session.debugger.program.subnets)]
     start = max(0, arguments.startModule or 0)
-    stop = start + arguments.moduleCount if arguments.moduleCount else len(found)
-    return {"modules": found[start:stop], "totalModules": len(found)}
+    stop = start + arguments.moduleCount if arguments.moduleCount else len(rows)
+    return {"modules": rows[start:stop], "totalModules": len(rows)}
 
 
 def _model(session: Session) -> dict[str, Any]:

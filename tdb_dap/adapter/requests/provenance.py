@@ -95,6 +95,6 @@ def readers(session: Session, place: ByteRanges) -> list[int]:
 
 
 def _readers(session: Session, place: ByteRanges) -> list[Node]:
-    found = readers(session, place)
+    ordinals = readers(session, place)
     commands = session.debugger.program.commands
-    return [leaf(f"command {ordinal}", commands[ordinal].asm) for ordinal in found] or [leaf("nobody", "")]
+    return [leaf(f"command {ordinal}", commands[ordinal].asm) for ordinal in ordinals] or [leaf("none", "")]

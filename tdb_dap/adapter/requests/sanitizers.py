@@ -20,7 +20,7 @@ class Sanitizing:
 
     def __init__(self) -> None:
         self.wanted: dict[str, str | None] = {}
-        self._found: dict[tuple[str, int, str], Finding] = {}
+        self._findings: dict[tuple[str, int, str], Finding] = {}
 
     def begin(self, entries: list[str]) -> None:
         """A program is loaded: nothing is known of it yet."""
@@ -30,20 +30,20 @@ class Sanitizing:
     def forget(self) -> None:
         """Switch them off."""
         self.wanted = {}
-        self._found = {}
+        self._findings = {}
 
     def note(self, finding: Finding) -> bool:
         """Keep what a sanitizer has found; False for what is known, or not a sanitizer's."""
         key = finding.filter, finding.focus, finding.text
-        if finding.filter not in BY_NAME or key in self._found:
+        if finding.filter not in BY_NAME or key in self._findings:
             return False
-        self._found[key] = finding
+        self._findings[key] = finding
         return True
 
     @property
-    def found(self) -> list[Finding]:
+    def findings(self) -> list[Finding]:
         """Everything up to now, in the order of execution."""
-        return sorted(self._found.values(), key=lambda finding: finding.focus)
+        return sorted(self._findings.values(), key=lambda finding: finding.focus)
 
 
 def announce(session: Session) -> None:
@@ -73,7 +73,7 @@ def findings(session: Session) -> Findings:
 
     program = session.debugger.program
     rows: list[dict[str, Any]] = []
-    for finding in session.feature(Sanitizing).found:
+    for finding in session.feature(Sanitizing).findings:
         row = finding_of(program, finding).model_dump()
         lines = program.source.lines_of(finding.focus)
         path = mlir_path(session, lines[0]) if lines else None

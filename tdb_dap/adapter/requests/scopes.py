@@ -89,15 +89,15 @@ def _guarded(children: Children) -> list[Node]:
 
 def _op(session: Session, frame: Frame) -> dict[str, Children]:
     names = names_at(session, frame)
-    found: dict[str, Children] = {
+    children: dict[str, Children] = {
         "Operands": lambda: _tensors(session, names.operands(), "in", names.moment),
         "Results": lambda: _tensors(session, names.results(), "out", names.moment),
         "Attributes": lambda: _op_attributes(session, names),
         "Layout": lambda: _op_layout(names),
     }
     if session.debugger.reference is not None:
-        found["Compare"] = lambda: _op_compare(session, names)
-    return found
+        children["Compare"] = lambda: _op_compare(session, names)
+    return children
 
 
 def _borders_around(session: Session, frame: Frame) -> dict[str, Children]:
@@ -108,12 +108,12 @@ def _borders_around(session: Session, frame: Frame) -> dict[str, Children]:
         number = program.commands[frame.focus].subnet
         subnet = next(s for s in program.subnets if s.id == number)
         inputs, outputs, own = subnet.inputs, subnet.outputs, f"@{frame.focus}"
-    found: dict[str, Children] = {
+    children: dict[str, Children] = {
         "Inputs": lambda: _borders(session, names, "input", inputs, own),
         "Outputs": lambda: _borders(session, names, "output", outputs, own),
     }
     # Clients open the first: at the end that is what came out.
-    return dict(reversed(found.items())) if session.debugger.at_end else found
+    return dict(reversed(children.items())) if session.debugger.at_end else children
 
 
 def _outer(session: Session, frame: Frame) -> dict[str, Children]:
@@ -218,8 +218,8 @@ def _borders(session: Session, names: Scope, kind: str, tensors: tuple[Tensor, .
 
 def _weights(session: Session, names: Scope) -> list[Node]:
     """Weights by name, as the ops that load them see them."""
-    found = session.debugger.program.source.weights
-    return [tensor(session, name, names.border("weight", name), f'weight("{name}")') for name in found]
+    weights = session.debugger.program.source.weights
+    return [tensor(session, name, names.border("weight", name), f'weight("{name}")') for name in weights]
 
 
 def memory_nodes(session: Session) -> list[Node]:

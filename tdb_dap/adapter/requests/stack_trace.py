@@ -75,15 +75,15 @@ def _formatted(session: Session, frame: StackFrame, wanted: StackFrameFormat | N
 
 
 def _parameters(session: Session, frame: Frame, wanted: StackFrameFormat) -> list[str]:
-    found: list[str] = []
+    parameters: list[str] = []
     for value in names_at(session, frame).operands():
         parts = [value.title] if wanted.parameterNames is not False else []
         if wanted.parameterTypes or wanted.includeAll:
             parts.append(f"{value.dtype_name}[{','.join(map(str, value.shape))}]")
         if wanted.parameterValues or wanted.includeAll:
             parts.append(f"= {value.hex_text() if wanted.hex else value.text()}")
-        found.append(" ".join(parts))
-    return found
+        parameters.append(" ".join(parts))
+    return parameters
 
 
 def frames(session: Session, core: int) -> Iterator[StackFrame]:
@@ -182,7 +182,7 @@ def op_name(record: OpRecord) -> str:
 
 
 def _group(program: Program, record: OpRecord) -> MlirOp | None:
-    """The operation whose region the op lies in."""
+    """The operation whose region the op is in."""
     op = program.source.op_of(record)
     return program.source.op_at(op.group_line) if op and op.group_line else None
 

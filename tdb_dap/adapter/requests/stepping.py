@@ -84,7 +84,7 @@ def run(session: Session, debugger: Debugger, go: Callable[[Debugger], Stop], st
     try:
         with _progress(session, debugger):
             stop = go(debugger)
-    except Exception as error:  # the user keeps the session and is told where it happened
+    except Exception as error:  # the user keeps the session and sees where it happened
         if not isinstance(error, TdbError):  # a fault of ours
             traceback.print_exc(file=sys.stderr)
         stop = debugger.failed(error)
@@ -98,7 +98,7 @@ def run(session: Session, debugger: Debugger, go: Callable[[Debugger], Stop], st
 
 @contextmanager
 def _progress(session: Session, debugger: Debugger) -> Iterator[None]:
-    """Inside, the client is told how far the program is, if it shows that."""
+    """Report progress of the program to a client that shows it."""
     if not session.traits.progress:
         yield
         return
@@ -195,7 +195,7 @@ def step_in(session: Session, arguments: StepInArguments) -> None:
 
 
 def _is_at_op(session: Session, thread: int) -> bool:
-    """Does the user look at an op, which lies above a command?"""
+    """Does the user look at an op, which is above a command?"""
     program = session.debugger.program
     if session.by_instruction or not has_mlir(session):
         return False

@@ -90,10 +90,10 @@ def stopped(session: Session, stop: Stop) -> None:
 
 def _description(session: Session, stop: Stop) -> str | None:
     """Text that the client shows instead of the bare reason; a run with edits says so."""
-    said = stop.description or _DESCRIPTIONS.get(stop.reason)
+    description = stop.description or _DESCRIPTIONS.get(stop.reason)
     if not session.debugger.machine.edits:
-        return said
-    return f"{said or f'Paused on {stop.reason}'} (edited run)"
+        return description
+    return f"{description or f'Paused on {stop.reason}'} (edited run)"
 
 
 def end(session: Session, exit_code: int) -> None:

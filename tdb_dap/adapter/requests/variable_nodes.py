@@ -65,7 +65,7 @@ def tensor(session: Session, name: str, value: Value, evaluate_name: str | None 
 
 
 def _absent(session: Session, name: str, value: Value, text: str, evaluate_name: str | None, part: Part | None) -> Node:
-    """A tensor that memory does not hold now: where it belongs, and who wrote what lies there, but no numbers."""
+    """A tensor that memory does not hold now: where it belongs, and who wrote what is there, but no numbers."""
     node = Node(name, text, evaluate_name=evaluate_name, part=part)
     node.type = value.view.memref if value.view is not None else None
     if part is not None:
@@ -75,7 +75,7 @@ def _absent(session: Session, name: str, value: Value, text: str, evaluate_name:
 
 
 def _about(session: Session, value: Value, part: Part | None) -> Node:
-    """Everything about a tensor beside its numbers; nothing of it is looked up before it is opened."""
+    """Everything about a tensor besides its numbers; nothing of it is looked up before it is opened."""
     origins = partial(_origins, session, part) if part else list[Node]
     words = (
         "type, layout, statistics",
@@ -120,7 +120,7 @@ def _array(
     part: Part | None = None,
     named: MappedTensor | None = None,
 ) -> Node:
-    """``load``: the numbers as they are now; ``part``: where they lie in memory; ``named``: what they stand for.
+    """``load``: the numbers as they are now; ``part``: where they are in memory; ``named``: what they stand for.
 
     The children are those of the first axis that has more than one: ``[0,5]`` of a tensor of shape [1,24,7,8].
     """
@@ -129,13 +129,13 @@ def _array(
         shape = load().shape
         axis = next((axis for axis, extent in enumerate(shape) if extent != 1), len(shape) - 1)
         count = shape[axis]
-        whole = _Whole(load, axis, evaluate_name, part, named)
+        loaded = _Whole(load, axis, evaluate_name, part, named)
 
-        def children(start: int, asked: int) -> list[Node]:
-            stop = min(start + asked, count)
+        def children(start: int, limit: int) -> list[Node]:
+            stop = min(start + limit, count)
             if math.prod(shape[axis + 1 :]) == 1:
-                return whole.numbers(start, stop)
-            return [whole.part_at(i) for i in range(start, stop)]
+                return loaded.numbers(start, stop)
+            return [loaded.part_at(i) for i in range(start, stop)]
 
         node.indexed, node.indexed_count, node.indexed_axis = children, count, axis
     return node

@@ -11,22 +11,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from tdb_dap.tools.llm.beside import Beside
+    from tdb_dap.tools.llm.float_reference import FloatReference
     from tdb_dap.tools.llm.words import Words
 
 
 class Answering:
-    """Tokens and comparison of the answer of a session. ``beside``: None where it runs none."""
+    """Tokens and comparison of the answer of a session. ``float_reference``: None where it runs none."""
 
     def __init__(self) -> None:
-        self.beside: Beside | None = None
+        self.float_reference: FloatReference | None = None
         self._words: Words | None = None
 
-    def begin(self, beside: Beside | None, folders: Sequence[Path] = ()) -> None:
-        """Take down another answer. ``folders``: where a tokenizer may lie."""
+    def begin(self, float_reference: FloatReference | None, folders: Sequence[Path] = ()) -> None:
+        """Take down another answer. ``folders``: where a tokenizer may be."""
         from tdb_dap.tools.llm.words import find_tokenizer
 
-        self.beside, self._words = beside, None
+        self.float_reference, self._words = float_reference, None
         try:
             self._words = find_tokenizer(folders)
         except BadInput:

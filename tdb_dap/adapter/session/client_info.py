@@ -32,19 +32,19 @@ class Traits:
     """
 
     @classmethod
-    def of(cls, said: InitializeRequestArguments) -> Traits:
+    def of(cls, arguments: InitializeRequestArguments) -> Traits:
         return cls(
-            first_line=0 if said.linesStartAt1 is False else 1,
-            first_column=0 if said.columnsStartAt1 is False else 1,
-            uses_uris=said.pathFormat == "uri",
-            variable_type=bool(said.supportsVariableType),
-            memory_references=bool(said.supportsMemoryReferences),
-            progress=bool(said.supportsProgressReporting),
-            invalidated=bool(said.supportsInvalidatedEvent),
-            memory_event=bool(said.supportsMemoryEvent),
-            ansi=bool(said.supportsANSIStyling),
-            name=said.clientName or said.clientID or "",
-            plain_category="stdout" if said.clientID == "vscode" else "console",
+            first_line=0 if arguments.linesStartAt1 is False else 1,
+            first_column=0 if arguments.columnsStartAt1 is False else 1,
+            uses_uris=arguments.pathFormat == "uri",
+            variable_type=bool(arguments.supportsVariableType),
+            memory_references=bool(arguments.supportsMemoryReferences),
+            progress=bool(arguments.supportsProgressReporting),
+            invalidated=bool(arguments.supportsInvalidatedEvent),
+            memory_event=bool(arguments.supportsMemoryEvent),
+            ansi=bool(arguments.supportsANSIStyling),
+            name=arguments.clientName or arguments.clientID or "",
+            plain_category="stdout" if arguments.clientID == "vscode" else "console",
         )
 
     def text_out(self, text: str) -> str:

@@ -19,7 +19,7 @@ from tdb_dap.adapter.session.error_responses import Cancelled, NotStopped
 from tdb_dap.adapter.session.handlers import DEFERRED, HANDLERS
 from tdb_dap.adapter.session.session import Body, Request, Session
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.system.remarks import Once, heard_by
+from tdb_dap.system.notices import Once, heard_by
 
 _FOR_STRANGERS = ("initialize", "attach", "launch", "disconnect")
 """What is answered to a client that has not given the token."""
@@ -137,7 +137,7 @@ class Dispatcher:
         session.begin(request)
         try:
             body = self._run_errand(request) if isinstance(request, Errand) else self._handle(request)
-        except Exception as error:  # whatever goes wrong, the client gets one answer and the session goes on
+        except Exception as error:  # the client gets one response to any failure and the session continues
             if not isinstance(error, TdbError):
                 traceback.print_exc(file=sys.stderr)
             session.respond(request, error=error)

@@ -1,4 +1,4 @@
-"""Work that somebody else than the client has for the session thread: a guest who looks at the same program."""
+"""Work for the session thread that is not the client's: an attached session that looks at the same program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tdb_dap.errors import TdbError
 
 @dataclass(frozen=True)
 class Errand(Request):
-    """``act`` is carried out between two requests of the client; ``outcome`` gets what it returns, or its error."""
+    """Run ``act`` between two requests of the client; ``outcome`` gets what it returns, or its error."""
 
     act: Callable[[], Any] = field(kw_only=True)
     outcome: Future[Any] = field(default_factory=Future, kw_only=True)

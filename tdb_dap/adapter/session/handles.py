@@ -71,8 +71,8 @@ class Node:
         """Part of memory that holds its numbers; of an element, made only when somebody asks."""
         if self.element is None:
             return self.part
-        whole, index = self.element
-        return replace(whole, title=f"{whole.title}[{','.join(map(str, index))}]", index=(*whole.index, index))
+        parent, index = self.element
+        return replace(parent, title=f"{parent.title}[{','.join(map(str, index))}]", index=(*parent.index, index))
 
 
 def leaf(name: str, value: object) -> Node:
@@ -164,8 +164,8 @@ class Handles:
         if parent.indexed is not None and (index := _INDEX.fullmatch(name)) is not None:
             numbers = [int(number) for number in index[1].split(",")]
             number = numbers[parent.indexed_axis] if parent.indexed_axis < len(numbers) else parent.indexed_count
-            if number < parent.indexed_count and (found := parent.indexed(number, 1)[0]).name == name:
-                return found
+            if number < parent.indexed_count and (node := parent.indexed(number, 1)[0]).name == name:
+                return node
         for child in parent.named() if parent.named is not None else ():
             if child.name == name:
                 return child

@@ -76,7 +76,7 @@ class Configuration(BaseModel):
     prompt: str | list[int] | None = Field(
         None,
         description="Prompt of a language model that the vendor's converter has compiled into `program`: a text, for "
-        "which tokenizer.json has to be beside it, or the numbers of tokens. All nets are then one program.",
+        "which tokenizer.json has to be next to it, or the numbers of tokens. All nets are then one program.",
     )
     tokens: int = Field(8, ge=1, description="Tokens that the language model answers to `prompt`.")
     chat: bool = Field(
@@ -94,13 +94,13 @@ class Configuration(BaseModel):
     )
     pipeline: str | None = Field(
         None,
-        description="File (.yaml, .json) that says in which order the nets of the bmodel run, and what flows between "
-        "them. All nets are then one program.",
+        description="File (.yaml, .json) with the order in which the nets of the bmodel run, and the data that flows "
+        "between them. All nets are then one program.",
     )
     measured: str | None = Field(
         None,
         description="Folder bmprofile_data-N that the vendor's runtime has left of a run of this model on a board: "
-        "profile and timeline show its times beside those expected.",
+        "profile and timeline show its times with those expected.",
     )
     net: str | None = Field(None, description="Net to debug, if the file has several. Default: the first.")
     stage: int | None = Field(

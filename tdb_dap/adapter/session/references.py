@@ -1,6 +1,6 @@
 """Texts by which clients refer to instructions and memory. To a client both are opaque; they are made to be readable.
 
-Instruction: ``0x<(core + 1) << 40 + ordinal * 16>``: instructions lie one after another, cores apart, and there is
+Instruction: ``0x<(core + 1) << 40 + ordinal * 16>``: instructions are consecutive, cores apart, and there is
 room before the first one for the rows with which a view of it is padded.
 Memory: ``0x<space << 48 | core << 44 | byte offset>`` with space 1 = DDR (G), 2 = L2 (L), 3 = local (R), 4 = static
 (S), below 2**53 so that every client can hold it in a number. Addresses as in listings (``R4.64``, ``G4096``) are
@@ -35,7 +35,7 @@ def instruction_reference(core: int, ordinal: int) -> str:
 
 
 def parse_instruction_reference(reference: str, offset: int = 0) -> tuple[int, int]:
-    """Core and ordinal of an instruction address plus ``offset`` bytes; the ordinal may lie outside of the program."""
+    """Core and ordinal of an instruction address plus ``offset`` bytes; the ordinal may be outside of the program."""
     try:
         core, base = divmod(int(reference, 0), 1 << _INSTRUCTION_CORE)
     except ValueError:

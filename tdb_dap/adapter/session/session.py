@@ -92,8 +92,8 @@ class Session:
         """The state that one group of requests keeps for this session; made when it is first asked for."""
         if kind not in self._features:
             self._features[kind] = kind()
-        found: Feature = self._features[kind]
-        return found
+        feature: Feature = self._features[kind]
+        return feature
 
     # The program
 

@@ -29,18 +29,18 @@ class Shadows:
     def of(self, debugger: Debugger, named: MappedTensor) -> dict[str, Array]:
         """``expected`` and ``ideal`` in the shape of the value, float64, as far as there are goldens."""
         shadow, name = self._of_program(debugger), self._name(debugger, named)
-        found: dict[str, Array] = {}
+        arrays: dict[str, Array] = {}
         if shadow is None or name is None:
-            return found
+            return arrays
         for title, tensors in (("expected", shadow.expected), ("ideal", shadow.ideal)):
-            whole = tensors.get(name)
+            tensor = tensors.get(name)
             try:
-                part = named.expected(whole) if whole is not None else None
+                part = named.expected(tensor) if tensor is not None else None
             except (ValueError, IndexError):
                 continue  # laid out in another way
             if part is not None and named.view is not None and part.size == named.view.size:
-                found[title] = part.reshape(named.view.shape)
-        return found
+                arrays[title] = part.reshape(named.view.shape)
+        return arrays
 
     def _name(self, debugger: Debugger, named: MappedTensor) -> str | None:
         shadow = self._of_program(debugger)

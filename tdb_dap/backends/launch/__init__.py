@@ -1,1 +1,1 @@
-"""Running a compiled net on the vendor's runtime, in a process of its own and without the vendor's Python."""
+"""Running a compiled net on the vendor's runtime, in a separate process and without the vendor's Python."""

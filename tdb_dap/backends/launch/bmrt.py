@@ -91,7 +91,7 @@ class Bmrt:
         functions, device = self._functions, self._device
         info = functions.bmrt_get_network_info(self._runtime, net.name.encode())
         if not info or info.contents.stage_count != 1:
-            raise Failed(f"net {net.name} has not one stage, so the shapes do not tell where its inputs lie")
+            raise Failed(f"net {net.name} has not one stage, so the shapes do not tell where its inputs are")
         stage = info.contents.stages[0]
         inputs = [_tensor(border, stage.inputs[index]) for index, border in enumerate(net.given)]
         outputs = [_tensor(border, stage.outputs[index]) for index, border in enumerate(net.made)]

@@ -17,7 +17,7 @@ class Border(msgspec.Struct, frozen=True):
 
 
 class Net(msgspec.Struct, frozen=True):
-    """A net with its inputs and outputs. ``in_place``: they lie where the compiler has put them."""
+    """A net with its inputs and outputs. ``in_place``: they are where the compiler has put them."""
 
     name: str
     given: tuple[Border, ...]

@@ -75,7 +75,7 @@ def record_nets(
 ) -> bytes:
     """Run steps with nets of a bmodel on the vendor's runtime, and leave a recording in ``path``.
 
-    The outputs of each launch, one after the other. ``data``: what the steps fill in; ``files``: what lies beside the
+    The outputs of each launch, one after the other. ``data``: what the steps fill in; ``files``: what is next to the
     bmodel, and so comes into the recording; ``folders``: the same for nets that were compiled apart, by the names of
     their folders. Errors as of ``record_net``.
     """
@@ -116,12 +116,12 @@ def record_nets(
         environment = outside_environment()
         search = [str(here), str(folder), str(folder / _THIRD_PARTY), environment.get("LD_LIBRARY_PATH", "")]
         environment["LD_LIBRARY_PATH"] = os.pathsep.join(part for part in search if part)
-        with (here / "said").open("w+b") as said:
+        with (here / "said").open("w+b") as output:
             run = [*command("tdb_dap.backends.launch.child"), str(here / "job.json")]
-            code = record(run, path, environment, said).code
+            code = record(run, path, environment, output).code
             if code:
-                said.seek(0)
-                lines = [line for line in said.read().decode("utf-8", "replace").splitlines() if line.strip()]
+                output.seek(0)
+                lines = [line for line in output.read().decode("utf-8", "replace").splitlines() if line.strip()]
                 raise BadInput(f"the vendor's runtime: {lines[-1][:200] if lines else f'ended with code {code}'}")
         return (here / "results").read_bytes()
 

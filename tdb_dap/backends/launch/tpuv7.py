@@ -68,7 +68,7 @@ def _placed(borders: tuple[Border, ...], functions: ctypes.CDLL) -> ctypes.Array
 
 
 def _describe(tensor: _Tensor, border: Border, functions: ctypes.CDLL) -> None:
-    """Fill in a tensor, with device memory of its own."""
+    """Fill in a tensor, with separate device memory."""
     tensor.dtype, tensor.rank = border.dtype, len(border.shape)
     for axis, extent in enumerate(border.shape[:_MOST_DIMENSIONS]):
         tensor.extents[axis] = extent

@@ -36,7 +36,7 @@ class Keeper:
     """One run of a program. ``sink`` gets whole events; what it raises ends the recording, not the program.
 
     ``error``: the OSError that it raised. ``process``: number of the recorded process, 0 if there was none.
-    ``others``: processes that used the runtime beside it.
+    ``others``: other processes that used the runtime.
     """
 
     def __init__(self, library: Path, sink: Callable[[bytes | bytearray], None]) -> None:

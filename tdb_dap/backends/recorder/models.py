@@ -64,7 +64,7 @@ def _sources(folder: str, context: Context | None) -> Iterator[tuple[str, bytes]
 
 
 def _sources_of_nets(folder: str, file: Path, model: Bmodel) -> Iterator[tuple[str, bytes]]:
-    """Of a model that was made of nets that were compiled apart, in folders beside it."""
+    """Of a model that was made of nets that were compiled apart, in folders next to it."""
     nets = model.metadata.nets
     names = [name_of_folder(net.name, stage) for net in nets for stage in range(len(net.stages))]
     for name, context in (sources_beside(file, names) if len(nets) > 1 else {}).items():

@@ -81,17 +81,17 @@ class RemoteDevice:
             self._connection.close()
 
     def _changed(self, request: Request) -> tuple[list[Content], str | None]:
-        found: list[Content] = []
+        contents: list[Content] = []
         connection = self._connected
         answer = connection.ask(request)
         while isinstance(answer, Changed):
             try:
-                found += contents_of(answer.contents)
+                contents += contents_of(answer.contents)
             except ValueError as error:
                 raise connection.lost(str(error)) from None
-            if sum(content.data.size for content in found) > self._most:
+            if sum(content.data.size for content in contents) > self._most:
                 raise connection.lost(f"it sends more than the {self._most:,} bytes of memory that there are")
             if not answer.more:
-                return found, answer.divergence
+                return contents, answer.divergence
             answer = connection.following()
         raise connection.lost(f"it answered with {type(answer).__name__}")

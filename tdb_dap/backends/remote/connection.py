@@ -76,7 +76,7 @@ class Connection:
         return answer
 
     def expect_done(self, request: Request) -> None:
-        """Ask for something that has no answer but that it is done."""
+        """Send a request that is answered by Done."""
         answer = self.ask(request)
         if not isinstance(answer, Done):
             raise self.lost(f"it answered with {type(answer).__name__}")
@@ -108,7 +108,7 @@ class Connection:
         return BackendFailed(self.complaint(why))
 
     def complaint(self, why: str) -> str:
-        """The words in which a loss is told."""
+        """Message for a lost connection."""
         return f"the backend {self.name} is lost: {why}"
 
     def close(self) -> None:

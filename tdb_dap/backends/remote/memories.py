@@ -25,7 +25,7 @@ from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import target_for
 
 _GAP = 64
-"""Bytes: what lies between two changes that are nearer than this is sent along."""
+"""Bytes: what is between two changes that are nearer than this is sent along."""
 
 
 @dataclass(frozen=True)

@@ -78,8 +78,8 @@ class Recordings:
 
     def _run(self, folder: Path, is_over: Callable[[], bool]) -> None:
         run = [*command("tdb_dap.backends.remote.recording_child"), str(folder)]
-        with (folder / "said").open("w+b") as said:
-            child = subprocess.Popen(run, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        with (folder / "said").open("w+b") as output:
+            child = subprocess.Popen(run, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
             try:
                 while child.poll() is None:
                     if is_over():
@@ -92,8 +92,8 @@ class Recordings:
                 child.terminate()
                 child.wait()
             if child.returncode:
-                said.seek(0)
-                lines = [line for line in said.read().decode("utf-8", "replace").splitlines() if line.strip()]
+                output.seek(0)
+                lines = [line for line in output.read().decode("utf-8", "replace").splitlines() if line.strip()]
                 raise BadInput(lines[-1][:400] if lines else f"the run ended with code {child.returncode}")
 
     def close(self) -> None:

@@ -32,10 +32,10 @@ from tdb_dap.backends.remote.messages import (
 from tdb_dap.backends.remote.recordings import Recordings
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.errors import BackendFailed, BadAccess, BadInput, NotSimulated, TdbError
-from tdb_dap.system.ports import Door, Visitor
+from tdb_dap.system.ports import AttachServer, Visitor
 
 SIGN_OF_LIFE = 3.0
-"""Seconds between two while a command is carried out."""
+"""Seconds between two while a command runs."""
 
 _SILENCE = 60.0
 """Seconds that a client may take to read what it asked for."""
@@ -64,7 +64,7 @@ def serve(listening: socket.socket, offer: Offer, say: Callable[[str], None]) ->
         host, port, *_ = connected.getpeername()
         say(f"{host}:{port}: {_Client(Channel(connected), offer, visitor, room).serve()}")
 
-    Door().serve(listening, client)
+    AttachServer().serve(listening, client)
 
 
 class _Client:
@@ -124,7 +124,7 @@ class _Client:
         while not is_done:
             try:
                 answer = next(answers, None)
-            except Exception as error:  # whatever a client sends, the server lives and the client hears of it
+            except Exception as error:  # the server survives any request and reports the failure
                 answer, is_done = _refused(error), True
             if answer is None:
                 break
@@ -151,8 +151,8 @@ class _Client:
             memories.restarted()
             yield Done()
         elif isinstance(request, Read):
-            found = [memories.content(Space(p.space), p.core, p.start, p.size) for p in request.parts]
-            yield from _in_turn(list(chunks(found)), None)
+            contents = [memories.content(Space(p.space), p.core, p.start, p.size) for p in request.parts]
+            yield from _in_turn(list(chunks(contents)), None)
         elif isinstance(request, Execute):
             changed, divergence = memories.execute(request)
             yield from _in_turn(list(chunks(changed)), divergence)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WrongElement:
-    """``index``: in the tensor as it lies in memory; ``actual``, ``expected``: as the reference has numbers.
+    """``index``: in the tensor as it is in memory; ``actual``, ``expected``: as the reference has numbers.
 
     ``writer``: None if no command has written there. ``makers``: lines of final.mlir whose ops compute the tensor;
     empty if that is not known.
@@ -42,9 +42,9 @@ def wrong_elements(names: Scope) -> Iterator[WrongElement]:
     if names.reference is None:
         return
     for value in (*names.results(), *names.operands()):
-        found = _first(names.machine, names.reference, value)
-        if found is not None:
-            yield found
+        first = _first(names.machine, names.reference, value)
+        if first is not None:
+            yield first
 
 
 def texts(names: Scope) -> Iterator[str]:

@@ -243,15 +243,15 @@ class Commands(Sequence[Command]):
 
     def _find_register_writes(self) -> dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]]:
         kinds = [k for k in np.unique(self.columns.kind).tolist() if k >= 0 and self.target.writes_registers(k)]
-        found: dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]] = {}
+        writes: dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]] = {}
         for ordinal in np.flatnonzero(np.isin(self.columns.kind, kinds)).tolist():
             command = self[ordinal]
-            ordinals, states = found.setdefault(command.core, ([], []))
+            ordinals, states = writes.setdefault(command.core, ([], []))
             values = self.target.register_writes(command.kind, command.descriptor)
             written = {register: (value, ordinal) for register, value in values.items()}
             ordinals.append(ordinal)
             states.append({**(states[-1] if states else {}), **written})
-        return found
+        return writes
 
     @cached_property
     def encoded(self) -> EncodedCommands | None:

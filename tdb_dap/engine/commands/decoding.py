@@ -89,8 +89,8 @@ class Streams:
                     offset=stream.offsets[own] + span.start,
                 )
             )
-        whole = joined(parts)
-        return replace(whole, id=np.arange(1, whole.kind.size + 1, dtype=np.int64))
+        commands = joined(parts)
+        return replace(commands, id=np.arange(1, commands.kind.size + 1, dtype=np.int64))
 
     def _moves(self, mover: Columns) -> bool:
         """Whether it does more than take part in barriers."""
@@ -98,20 +98,20 @@ class Streams:
 
     def _decode_core(self, subnet: int, core: int, groups: tuple[CommandGroup, ...], what: str) -> Columns:
         """The groups of one core, one after another."""
-        whole = joined([])
+        commands = joined([])
         for group in groups:
-            whole = joined([whole, self._decode_group(subnet, core, group, what).continuing(whole)])
-        return whole
+            commands = joined([commands, self._decode_group(subnet, core, group, what).continuing(commands)])
+        return commands
 
     def _interleave(self, cores: list[Columns]) -> Columns:
         """The commands of all cores, and of their system DMAs, in one order: see ``order.interleave``."""
         engines = _engines_of(joined(cores))
         messages = [[self._message(columns, i, engines) for i in range(columns.kind.size)] for columns in cores]
         chosen = interleave(messages, self._where)
-        whole = joined(cores)
+        merged = joined(cores)
         starts = np.cumsum([0, *(columns.kind.size for columns in cores[:-1])])
         order = np.array([starts[core] + index for core, index in chosen], np.int64)
-        return Columns(**{name: getattr(whole, name)[order] for name in _COLUMNS})
+        return Columns(**{name: getattr(merged, name)[order] for name in _COLUMNS})
 
     def message(self, columns: Columns, index: int) -> Message | None:
         """The message that a command sends to other cores or waits for; None if it does neither."""

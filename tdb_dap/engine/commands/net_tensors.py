@@ -1,4 +1,4 @@
-"""Tensors at the border of a net: where they lie, and numbers to and from their stored form."""
+"""Tensors at the border of a net: where they are, and numbers to and from their stored form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.engine.hardware.strides import contiguous, in_words, is_same_order, transposed_from
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.errors import BadInput
-from tdb_dap.system.remarks import remark
+from tdb_dap.system.notices import notice
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Tensor:
             parts = [(numbers.size, "become 0 or 1" if integers.any() else "become 0")]
         shares = " and ".join(f"{_percent(count, numbers.size)} {change}" for count, change in parts if count)
         steps = "" if is_plain else " steps"
-        remark(
+        notice(
             f"input {self.name} is {self.dtype} ({least} to {most}), {where} gives {low:g} to {high:g}{steps}: of the "
             f"values {shares}"
         )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _IDS = ("cmd_id", "cmd_id_dep", "cmd_id_gdma", "cmd_id_tpu", "sync_id")
 _PLACEMENT = ("ginfo",)
-"""Attributes that only repeat where the results lie."""
+"""Attributes that only repeat where the results are."""
 
 
 class Layer:
@@ -40,7 +40,7 @@ class Layer:
 
     @cached_property
     def attributes(self) -> dict[str, Any]:
-        """The op's attributes, but for those that only say where its results lie."""
+        """The op's attributes, but for those that only say where its results are."""
         op = self._program.source.op_at(self.line)
         return {name: value for name, value in (op.attributes if op else {}).items() if name not in _PLACEMENT}
 
@@ -90,12 +90,12 @@ class Pair:
         """Everything in which the two differ; of models for one chip also the first command that differs."""
         first, second = self.a.facts, self.b.facts
         names = dict.fromkeys([*first, *second])
-        found = [
+        changes = [
             Difference(name, first.get(name, ""), second.get(name, ""))
             for name in names
             if first.get(name, "") != second.get(name, "")
         ]
-        return (*found, *self._commands())
+        return (*changes, *self._commands())
 
     def _commands(self) -> Iterator[Difference]:
         for one, other in zip(self.a.commands, self.b.commands, strict=False):
@@ -145,14 +145,14 @@ def _layers(program: Program) -> dict[str, Layer]:
     for record in program.source.records:
         if record.results:
             by_line.setdefault(record.line, []).append(record)
-    found: dict[str, Layer] = {}
+    layers: dict[str, Layer] = {}
     for records in by_line.values():
         layer = Layer(program, records)
         name = layer.names[0]
-        if name in found:
+        if name in layers:
             name = f"{name} ({layer.opcode})"
-        found.setdefault(name, layer)
-    return found
+        layers.setdefault(name, layer)
+    return layers
 
 
 def _fields(command: Command) -> dict[str, int]:

@@ -170,16 +170,16 @@ class _Seen:
         self._reshape = reshape
         box = _box(value, reshape)
         shape = tuple(stop - start for start, stop in box)
-        found: Array | None = None
+        mask: Array | None = None
         for other in self._boxes:
             if all(start < end and begin < stop for (start, stop), (begin, end) in zip(box, other, strict=True)):
-                found = np.zeros(shape, np.bool_) if found is None else found
-                found[_within(other, box)] = True
-        if found is None or not found.all():
+                mask = np.zeros(shape, np.bool_) if mask is None else mask
+                mask[_within(other, box)] = True
+        if mask is None or not mask.all():
             self._boxes.append(box)
-        self.count += math.prod(shape) - (0 if found is None else int(np.count_nonzero(found)))
+        self.count += math.prod(shape) - (0 if mask is None else int(np.count_nonzero(mask)))
         # As ``MappedTensor.expected`` turns its part.
-        return found.transpose(2, 0, 1, 3, 4) if found is not None and value.is_3d_group else found
+        return mask.transpose(2, 0, 1, 3, 4) if mask is not None and value.is_3d_group else mask
 
     def covers(self, value: MappedTensor) -> bool:
         """Whether one piece has all elements of a value; where pieces count different axes, all of them together."""
@@ -204,8 +204,8 @@ class _Seen:
 
 def _box(value: MappedTensor, shape: tuple[int, ...]) -> Box:
     slices = value.slices or ()
-    whole = slice(None)
-    padded = (*slices, *(whole,) * (len(shape) - len(slices)))
+    everything = slice(None)
+    padded = (*slices, *(everything,) * (len(shape) - len(slices)))
     bounds = [part.indices(extent) for part, extent in zip(padded, shape, strict=True)]
     return tuple((start, max(start, stop)) for start, stop, _ in bounds)
 

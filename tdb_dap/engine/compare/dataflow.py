@@ -27,13 +27,13 @@ class Producers:
 
     def lines(self, line: int, names: set[str]) -> tuple[int, ...]:
         """Lines of the ops that wrote the operands called ``names`` of the op on ``line``, latest first."""
-        found: dict[int, None] = {}
+        numbers: dict[int, None] = {}
         for record in self._program.source.records_at(line):
             for value in record.operands:
                 if value.name in names:
-                    found.update(dict.fromkeys(self._writers(record, value)))
-        found.pop(line, None)
-        return tuple(found)
+                    numbers.update(dict.fromkeys(self._writers(record, value)))
+        numbers.pop(line, None)
+        return tuple(numbers)
 
     def _writers(self, reader: OpRecord, operand: MappedTensor) -> Iterator[int]:
         """The latest op before ``reader`` with a result in the operand's place, with all its instances."""

@@ -16,14 +16,14 @@ from tdb_dap.engine.reference.reference import Reference
 
 @dataclass(frozen=True)
 class Gathered:
-    """A tensor and all that its verdict depends on; it does not change when the run goes on.
+    """A tensor with everything that its verdict depends on; it does not change while the run continues.
 
-    ``whole``: what was computed, None: there is no verdict, ``checked`` says why; ``dtype``, ``scale``: of the tensor;
+    ``assembled``: the computed tensor; None: none, ``checked`` has the reason. ``dtype``, ``scale``: of the tensor;
     ``shape``: of the tensor in the model.
     """
 
     checked: Checked
-    whole: Whole | None = None
+    assembled: Whole | None = None
     dtype: DType | None = None
     scale: float = 1.0
     shape: tuple[int, ...] = ()
@@ -38,15 +38,15 @@ class Judge:
 
     def __call__(self, gathered: Gathered) -> Checked:
         """The tensor with its verdict."""
-        checked, whole, reference = gathered.checked, gathered.whole, self._reference
-        if whole is None or reference is None:
+        checked, assembled, reference = gathered.checked, gathered.assembled, self._reference
+        if assembled is None or reference is None:
             return checked
-        identity, dtype = whole.identity, gathered.dtype
+        identity, dtype = assembled.identity, gathered.dtype
         is_in_order = reference.is_in_order(checked.name, gathered.shape)
         shape = gathered.shape
         result = self._comparer.compare(
             checked.name,
-            Sides(lambda: _sides(reference, checked.name, whole, shape)),
+            Sides(lambda: _sides(reference, checked.name, assembled, shape)),
             reference.tolerances.of(checked.name, dtype.name if dtype else None),
             dtype,
             gathered.scale,
@@ -67,11 +67,11 @@ def misfit(expected: tuple[int, ...], shape: tuple[int, ...]) -> str:
     return f"the reference has shape {list(expected)}, the model {list(shape)}"
 
 
-def _sides(reference: Reference, name: str, whole: Whole, shape: tuple[int, ...]) -> tuple[Array, Array]:
+def _sides(reference: Reference, name: str, assembled: Whole, shape: tuple[int, ...]) -> tuple[Array, Array]:
     array = reference.whole(name, shape)
     assert array is not None
     expected: Array = np.ascontiguousarray(array, np.float32)
-    own = whole.words.shape
+    own = assembled.words.shape
     if expected.shape == own:
-        return whole.numbers(expected), expected
-    return whole.numbers(expected.reshape(own)).reshape(expected.shape), expected
+        return assembled.numbers(expected), expected
+    return assembled.numbers(expected.reshape(own)).reshape(expected.shape), expected

@@ -49,11 +49,11 @@ class Recorder(Observer):
             return  # a copy in local memory of what an op has computed
         if value.view is None or value.rearranged:
             return
-        whole = self.arrays.get(name)
-        if whole is None:
-            whole = np.zeros(value.reshape or value.shape, np.float32)
+        array = self.arrays.get(name)
+        if array is None:
+            array = np.zeros(value.reshape or value.shape, np.float32)
         try:
-            target = value.expected(whole)
+            target = value.expected(array)
         except (ValueError, IndexError):
             return  # the same name with another shape
         if target.size == value.view.size:
@@ -61,7 +61,7 @@ class Recorder(Observer):
             if numbers is None:
                 return
             target[...] = numbers.reshape(target.shape)
-            self.arrays[name] = whole
+            self.arrays[name] = array
 
 
 def record(debugger: Debugger) -> dict[str, Array]:

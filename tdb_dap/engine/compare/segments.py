@@ -1,7 +1,7 @@
-"""Cutting a program into stretches that can be executed on their own, each started from reference data.
+"""Cutting a program into segments that can be executed on their own, each started from reference data.
 
-A cut lies where nothing is under way: no op has begun and not ended, nothing in local memory is still to be read, and
-whatever lies in memory that all cores share is a weight, an input, or in the reference.
+A cut is where nothing is under way: no op has begun and not ended, nothing in local memory is still to be read, and
+whatever is in memory that all cores share is a weight, an input, or in the reference.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.source.source_map import OpRecord
 
 
-def stretches(program: Program, reference: Reference | None, count: int) -> list[tuple[int, int]]:
+def segments(program: Program, reference: Reference | None, count: int) -> list[tuple[int, int]]:
     """At most ``count`` half-open ranges of ordinals that cover the program, about equally long.
 
     Without ``reference`` they run one after another on the same memories: then it is enough that no op is cut in two.
@@ -52,7 +52,7 @@ def start_at(debugger: Debugger, ordinal: int) -> None:
 
 
 def put(machine: Machine, reference: Reference, value: MappedTensor) -> bool:
-    """Write the reference's numbers where a value lies; whether there were such. The backend is not told."""
+    """Write the reference's numbers where a value is; whether there were such. The backend is not told."""
     expected = reference.expected(value)
     words = stored_form(value, expected) if expected is not None else None
     if words is None or value.view is None:
@@ -83,9 +83,9 @@ def _spans(program: Program, reference: Reference | None) -> Iterator[tuple[int,
         start, stop = spans.get(record.line, (record.first, record.last))
         spans[record.line] = (min(start, record.first), max(stop, record.last))
         for operand in record.operands if reference is not None else ():
-            found = _writer(writers, operand)
-            if found is not None and not _is_known(found[1], reference):
-                yield found[0].first, record.last
+            writer = _writer(writers, operand)
+            if writer is not None and not _is_known(writer[1], reference):
+                yield writer[0].first, record.last
         writers += [(record, value) for value in record.results]
     yield from spans.values()
 

@@ -116,14 +116,14 @@ def points(program: Program) -> dict[int, list[Point]]:
 
     def after(record: OpRecord, counters: tuple[int, int]) -> int:
         """Number of commands executed when the record's core has reached both counters; 0 at its start."""
-        found = 0
+        count = 0
         for counter, engine in zip(counters, ("tiu", "dma"), strict=True):
             key = (record.subnet, record.core, ENGINES.index(engine))
             if key not in streams:
                 streams[key] = stream_of(columns, ids, *key)
             if counter > 0:
-                found = max(found, int(streams[key][counter - 1]) + 1)
-        return found
+                count = max(count, int(streams[key][counter - 1]) + 1)
+        return count
 
     before: dict[int, list[Point]] = defaultdict(list)
     last = 0
@@ -164,10 +164,10 @@ def check(debugger: Debugger, tolerance: Tolerance | None = None) -> Iterator[tu
 
 def _compared(debugger: Debugger, point: Point, tolerance: Tolerance) -> Judgement:
     value, reference = point.value, debugger.reference
-    whole = reference.named(value.name, value.name.removeprefix("load_")) if reference is not None else None
-    if whole is None or value.view is None:
+    reference_value = reference.named(value.name, value.name.removeprefix("load_")) if reference is not None else None
+    if reference_value is None or value.view is None:
         return Judgement("Unknown")
-    expected = value.expected(whole)
+    expected = value.expected(reference_value)
     stored = debugger.machine.read(_on_core(value.view, point.core)).astype(np.float32)
     return judge((stored - np.float32(value.zero_point)) * np.float32(value.scale), expected, tolerance)
 

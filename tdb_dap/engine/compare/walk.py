@@ -38,9 +38,9 @@ _CLOSE = 1e-3
 _CLOSE_ABSOLUTE = 1e-8
 _FEW = 1 << 14
 _AT_ONCE = 1 << 15
-"""Elements that are compared at once: so many stay in the processor's caches."""
+"""Elements to compare at once: they fit the processor's caches."""
 _SOME = 16
-"""Of more than a few elements one in so many is looked at before the others."""
+"""Stride of the elements to compare before all others."""
 
 
 _SUBNETS = ("cpu", "dynamic")
@@ -60,13 +60,13 @@ class Walk(Observer):
     def __init__(
         self,
         mode: Mode,
-        found: Callable[[Gathered], None],
+        take: Callable[[Gathered], None],
         ordinals: tuple[int, int] = (0, sys.maxsize),
         wanted: Collection[Key] | None = None,
     ) -> None:
         self._wanted = wanted
         self._mode = mode
-        self._found = found
+        self._found = take
         self._ordinals = ordinals
         self._left: dict[Key, int] | None = None
         self._parts: dict[Hashable, int] = {}
@@ -258,7 +258,7 @@ class Walk(Observer):
 
 
 def _is_elsewhere(inspector: Inspector, value: MappedTensor) -> bool:
-    """Whether a recorded run has never written a tensor: the chip's processor holds shapes in memory of its own."""
+    """Whether a recorded run has never written a tensor: the chip's processor holds shapes in separate memory."""
     if not inspector.program.verifies or value.view is None or not value.view.space.is_shared:
         return False
     return inspector.machine.accesses.last_writer(ByteRanges.of(value.view), inspector.ordinal) is None

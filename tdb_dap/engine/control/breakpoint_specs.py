@@ -48,7 +48,7 @@ class BreakpointLocation:
 
     spans: tuple[Span, ...]
     line: int | None = None
-    """Where the breakpoint came to lie."""
+    """Where the breakpoint was placed."""
     message: str = ""
     """What the user should know."""
     watched: Watched | None = None
@@ -104,19 +104,19 @@ def resolve(program: Program, text: str) -> BreakpointLocation:
     )
 
 
-def _one_of(spans: tuple[Span, ...], asked: str, what: str, present: Iterable[str]) -> BreakpointLocation:
+def _one_of(spans: tuple[Span, ...], text: str, what: str, present: Iterable[str]) -> BreakpointLocation:
     """The place of the spans; where there are none, the message says what there is instead, nearest names first."""
     if spans:
         return BreakpointLocation(spans)
     names = sorted(set(present))
-    near = get_close_matches(asked, names, 3, 0.7)
+    near = get_close_matches(text, names, 3, 0.7)
     more = ", ..." if len(names) > _MOST_NAMED else ""
     if not names:
         return BreakpointLocation(
-            (), message=f"{asked}: no such {what} in this program; it has no {what}s with commands"
+            (), message=f"{text}: no such {what} in this program; it has no {what}s with commands"
         )
     there = f"near are {', '.join(near)}" if near else f"it has {', '.join(names[:_MOST_NAMED])}{more}"
-    return BreakpointLocation((), message=f"{asked}: no such {what} in this program; {there}")
+    return BreakpointLocation((), message=f"{text}: no such {what} in this program; {there}")
 
 
 def spans_of_records(records: Iterable[OpRecord]) -> tuple[Span, ...]:
@@ -132,32 +132,32 @@ def _mlir_line(program: Program, match: re.Match[str]) -> BreakpointLocation:
     return _from_line(program, int(match[1]))
 
 
-def _from_line(program: Program, asked: int) -> BreakpointLocation:
+def _from_line(program: Program, wanted: int) -> BreakpointLocation:
     """The commands of a line, or of the next line of its file that has any."""
     mlir = program.source.mlir
     if mlir is None:
-        return BreakpointLocation((), asked, "this model has no final.mlir")
-    file, number = mlir.place_of(asked)
-    line = program.source.next_line_with_commands(asked)
+        return BreakpointLocation((), wanted, "this model has no final.mlir")
+    file, number = mlir.place_of(wanted)
+    line = program.source.next_line_with_commands(wanted)
     if line is None or line > mlir.last_line_of(file):
-        return BreakpointLocation((), asked, f"no line from {number} on has commands")
+        return BreakpointLocation((), wanted, f"no line from {number} on has commands")
     here = line - file.before
-    moved = f"line {number} has no commands of its own; moved to line {here}" if line != asked else ""
+    moved = f"line {number} has no commands; moved to line {here}" if line != wanted else ""
     return BreakpointLocation(spans_of_records(program.source.records_at(line)), line, moved)
 
 
 @form("line of the final.mlir of a net", r"(?!mlir:|asm:)(\S+\.mlir):(\d+)", "block_1/final.mlir:312")
 def _line_of_file(program: Program, match: re.Match[str]) -> BreakpointLocation:
-    mlir, asked = program.source.mlir, Path(match[1])
+    mlir, path = program.source.mlir, Path(match[1])
     files = mlir.files if mlir is not None else ()
-    found = [file for file in files if file.path.parts[-len(asked.parts) :] == asked.parts]
-    if mlir is None or len(found) != 1:
-        many = f"{len(found)} files are called so" if found else "there is no such file"
+    matching = [file for file in files if file.path.parts[-len(path.parts) :] == path.parts]
+    if mlir is None or len(matching) != 1:
+        many = f"{len(matching)} files are called so" if matching else "there is no such file"
         return BreakpointLocation((), message=f"{match[1]}: {many}; there are {_named(files)}")
     line = int(match[2])
-    if not 1 <= line <= mlir.last_line_of(found[0]) - found[0].before:
+    if not 1 <= line <= mlir.last_line_of(matching[0]) - matching[0].before:
         return BreakpointLocation((), message=f"{match[1]} has no line {line}")
-    return _from_line(program, found[0].before + line)
+    return _from_line(program, matching[0].before + line)
 
 
 def _named(files: Sequence[SourceFile]) -> str:
@@ -167,12 +167,12 @@ def _named(files: Sequence[SourceFile]) -> str:
 
 @form("line of the listing", r"(?:asm|:):(\d+)", "asm:168", "command")
 def _listing_line(program: Program, match: re.Match[str]) -> BreakpointLocation:
-    asked = int(match[1])
-    line = program.listing.next_line_with_command(asked)
+    number = int(match[1])
+    line = program.listing.next_line_with_command(number)
     ordinal = program.listing.ordinal_at(line) if line is not None else None
     if line is None or ordinal is None:
-        return BreakpointLocation((), asked, f"no line from {asked} on is a command")
-    moved = f"line {asked} is not a command; moved to line {line}" if line != asked else ""
+        return BreakpointLocation((), number, f"no line from {number} on is a command")
+    moved = f"line {number} is not a command; moved to line {line}" if line != number else ""
     return BreakpointLocation(((ordinal, ordinal),), line, moved)
 
 
@@ -265,7 +265,7 @@ def _used(program: Program, text: str, users: list[OpRecord]) -> BreakpointLocat
         return BreakpointLocation(())
     first = min((r for r in users if r.ordinals), key=lambda r: r.first)
     return BreakpointLocation(
-        spans, message=f"{text} has no commands of its own; stops where it is used, first at line {first.line}"
+        spans, message=f"{text} has no commands; stops where it is used, first at line {first.line}"
     )
 
 
@@ -299,9 +299,9 @@ def _token(program: Program, match: re.Match[str]) -> BreakpointLocation:
     return _launched(launches, match[0], (f"token:{launch.token}" for launch in program.launches))
 
 
-def _launched(launches: list[Launch], asked: str, present: Iterable[str]) -> BreakpointLocation:
+def _launched(launches: list[Launch], text: str, present: Iterable[str]) -> BreakpointLocation:
     spans = tuple((launch.start, launch.stop - 1) for launch in launches if launch.stop > launch.start)
-    return _one_of(spans, asked, "launch", present)
+    return _one_of(spans, text, "launch", present)
 
 
 @form("core", r"core:(\d+)", "core:1")

@@ -1,4 +1,4 @@
-"""Breakpoints: where they lie, when they count, and what they say instead of stopping."""
+"""Breakpoints: where they are, when they count, and what they say instead of stopping."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ class Breakpoint:
 
     @property
     def verified(self) -> bool:
-        """Whether any command lies at the place."""
+        """Whether any command is at the place."""
         return bool(self.stops)
 
     @property
     def line(self) -> int | None:
-        """The line it came to lie on, for file lines."""
+        """The line it was moved to, for file lines."""
         return self.location.line
 
     @property
@@ -184,10 +184,16 @@ class Breakpoints:
 
     def next_after(self, ordinal: int) -> int:
         """The nearest ordinal above ``ordinal`` with a breakpoint; one that no program has where there is none."""
-        return min((found for found, there in self._at.items() if found > ordinal and there), default=sys.maxsize)
+        return min(
+            (ordinal_at for ordinal_at, there in self._at.items() if ordinal_at > ordinal and there),
+            default=sys.maxsize,
+        )
 
     def stops_before(self, ordinal: int) -> Iterator[int]:
         """Ordinals below ``ordinal`` with an enabled breakpoint, nearest first."""
         return iter(
-            sorted((o for o, found in self._at.items() if o < ordinal and any(b.enabled for b in found)), reverse=True)
+            sorted(
+                (o for o, breakpoints in self._at.items() if o < ordinal and any(b.enabled for b in breakpoints)),
+                reverse=True,
+            )
         )

@@ -372,8 +372,8 @@ class Debugger:
         if any(observer.looks_back for observer in self.observers):
             yield from range(self.ordinal - 1, target, -1)
         else:
-            found = {ordinal for ordinal in self._found if ordinal < self.ordinal}
-            moments = {*self.breakpoints.stops_before(self.ordinal), *found}
+            earlier = {ordinal for ordinal in self._found if ordinal < self.ordinal}
+            moments = {*self.breakpoints.stops_before(self.ordinal), *earlier}
             yield from sorted((ordinal for ordinal in moments if ordinal > target), reverse=True)
         yield target
 

@@ -87,7 +87,7 @@ class Inspector:
         An output whose size depends on the data has the shape that the run gave it. One that is not computed yet is
         marked: to use its numbers raises NotFinished; with ``partial`` it is what memory happens to hold.
         """
-        found: dict[str, Array] = {}
+        arrays: dict[str, Array] = {}
         for tensor in self.program.outputs:
             bits = self.memory.read(tensor.view)
             shape = self.machine.shapes.get(tensor.name)
@@ -96,8 +96,8 @@ class Inspector:
             numbers = tensor.dtype.widen(bits) if raw else tensor.raise_(bits)
             if not partial and not self._is_computed(tensor.name):
                 numbers = NotComputed.mark(numbers, f"{tensor.name} is not computed: {self._why_not_finished()}")
-            found[tensor.name] = numbers
-        return found
+            arrays[tensor.name] = numbers
+        return arrays
 
     def _is_computed(self, name: str) -> bool:
         """Whether the subnets that an output of the net comes from have been executed to their ends."""

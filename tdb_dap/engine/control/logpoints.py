@@ -49,7 +49,7 @@ def message(text: str, scope: Scope) -> Message:
         expression, format_ = parts(match[1])
         try:
             value = evaluate(expression, scope)
-            value.array  # noqa: B018  it is to be read now, not when somebody looks
+            value.array  # noqa: B018  read it now, not when it is shown
             values.append(value)
             return _formatted(value, format_) if format_ else value.text()
         except TdbError as error:

@@ -78,9 +78,9 @@ class Observer:
 class Heard(Observer):
     """Lets an observer look at a run that does not stop for what it finds; ``found`` receives that."""
 
-    def __init__(self, inner: Observer, found: list[Finding]) -> None:
+    def __init__(self, inner: Observer, findings: list[Finding]) -> None:
         self._inner = inner
-        self._found = found
+        self._found = findings
 
     def _hear(self, finding: Finding | None) -> None:
         if finding is not None:
@@ -159,13 +159,13 @@ class Announcer:
         if not inspector.ordinal or inspector.machine.passes_over(inspector.ordinal - 1):
             return None
         command = inspector.program.commands[inspector.ordinal - 1]
-        found: Finding | None = None
+        finding: Finding | None = None
         for observer in self._observers:
             if observer.looks_back:
-                found = observer.after_command(inspector, command) or found
+                finding = observer.after_command(inspector, command) or finding
                 for record in inspector.program.source.ending_at(command.ordinal):
-                    found = observer.after_op(inspector, record) or found
-        return found
+                    finding = observer.after_op(inspector, record) or finding
+        return finding
 
     def _tell(self, looking: Sequence[Observer], hook: str, subjects: tuple[Any, ...]) -> None:
         for subject in subjects:

@@ -36,8 +36,8 @@ class Guarded(Observer):
             return NEVER
         if not isinstance(self._observer, Observer):  # it need not have all hooks
             return inspector.ordinal
-        found = self._call("next_look", inspector)
-        return found if isinstance(found, int) else inspector.ordinal
+        look = self._call("next_look", inspector)
+        return look if isinstance(look, int) else inspector.ordinal
 
     def loaded(self, inspector: Inspector) -> None:
         self._call("loaded", inspector)

@@ -65,8 +65,8 @@ class Stepper:
     def _settled(self, key: Key, ordinal: int, core: int | None) -> Hashable:
         """The key at ``ordinal``, or of the nearest earlier command that belongs to an op."""
         for earlier in range(min(ordinal, len(self._program.commands) - 1), -1, -1):
-            if self._on(earlier, core) and (found := key(earlier)) is not None:
-                return found
+            if self._on(earlier, core) and (settled := key(earlier)) is not None:
+                return settled
         return None
 
     def _on(self, ordinal: int, core: int | None) -> bool:

@@ -169,8 +169,8 @@ class Attached:
             for place in places
             for start, stop in place.runs.tolist()
         ]
-        found = self._device.read(extents)
-        return tuple(Content(e.space, e.core, e.start, data) for e, data in zip(extents, found, strict=True))
+        contents = self._device.read(extents)
+        return tuple(Content(e.space, e.core, e.start, data) for e, data in zip(extents, contents, strict=True))
 
     def _take(self, memory: Memory, changed: Sequence[Content]) -> Iterable[OverwrittenBytes]:
         """Bring bytes of the device into our memories; what was there before."""

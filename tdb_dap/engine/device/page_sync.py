@@ -95,7 +95,7 @@ class DevicePages:
         return sum(pages.region.data.size for regions in self._regions.values() for pages in regions)
 
     def forget(self) -> None:
-        """Nobody knows what the device holds."""
+        """Unknown what the device holds."""
         for pages in (p for regions in self._regions.values() for p in regions):
             pages.forget()
 
@@ -115,12 +115,12 @@ class DevicePages:
         return [extent for p in places for extent in self._missing((p.space, p.core), p.runs)]
 
     def _missing(self, key: tuple[Space, int], runs: NDArray[np.int64] | None) -> list[Extent]:
-        found: list[Extent] = []
+        missing: list[Extent] = []
         for pages in self._regions.get(key, ()):
             for first, last in pages.missing(runs):
                 stop = min(last * PAGE, pages.region.data.size)
-                found.append(Extent(*key, pages.region.start + first * PAGE, stop - first * PAGE))
-        return found
+                missing.append(Extent(*key, pages.region.start + first * PAGE, stop - first * PAGE))
+        return missing
 
     def took(self, space: Space, core: int, start: int, size: int) -> None:
         """Bytes of the device have been brought into our memories."""

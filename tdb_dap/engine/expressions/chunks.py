@@ -43,15 +43,15 @@ class Parts:
 
     def flat(self, start: int, count: int) -> Array:
         """Elements ``start`` to ``start + count`` of the tensor seen as a vector."""
-        found: list[Array] = []
+        chunks: list[Array] = []
         at = 0
         for index in _cuts(self.shape):
             size = _size(self.shape, index)
             if at < start + count and start < at + size:
                 numbers = self.read(index).reshape(-1)
-                found.append(numbers[max(0, start - at) : start + count - at])
+                chunks.append(numbers[max(0, start - at) : start + count - at])
             at += size
-        return np.concatenate(found) if found else np.zeros(0, self.read(_nothing(self.shape)).dtype)
+        return np.concatenate(chunks) if chunks else np.zeros(0, self.read(_nothing(self.shape)).dtype)
 
 
 def stored(memory: Memory, value: Value, live: bool = True) -> Parts:
@@ -83,16 +83,16 @@ def actual(parts: Parts, value: Value) -> Parts:
     return Parts(parts.shape, lambda index: (parts.read(index).astype(np.float32) - zero) * scale)
 
 
-def error(found: Parts, expected: Parts) -> Parts:
+def error(actual: Parts, expected: Parts) -> Parts:
     """found - expected; 0 where both are the same infinity or both NaN."""
 
     def read(index: Index) -> Array:
-        ours, theirs = found.read(index).astype(np.float32), expected.read(index).astype(np.float32)
+        ours, theirs = actual.read(index).astype(np.float32), expected.read(index).astype(np.float32)
         with np.errstate(invalid="ignore", over="ignore"):
             same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
             return np.where(same, np.float32(0), ours - theirs)
 
-    return Parts(found.shape, read)
+    return Parts(actual.shape, read)
 
 
 def _cuts(shape: tuple[int, ...], before: Index = ()) -> Iterator[Index]:

@@ -124,12 +124,12 @@ def evaluate_place(text: str, names: Names) -> tuple[Value, tuple[Any, ...]]:
         return tensor, ()
     tree, own = _parsed(text, names)
     with _refusing(text):
-        found, index = _Evaluator(own, names).place(tree.body)
-    if isinstance(found, NameList):
+        value, index = _Evaluator(own, names).place(tree.body)
+    if isinstance(value, NameList):
         raise BadExpression(f"{shortened(text)}: choose one, for instance {shortened(text)}[0]")
-    if not isinstance(found, Value):
+    if not isinstance(value, Value):
         raise BadExpression(f"{shortened(text)} is not a place in memory")
-    return found, index
+    return value, index
 
 
 def pinned(text: str, moment: str, core: int) -> str:
@@ -254,26 +254,26 @@ class _Evaluator(ast.NodeVisitor):
         return self.visit(node.body if self.number(node.test) else node.orelse)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
-        whole = self.visit(node.value)
+        value = self.visit(node.value)
         index = self.visit(node.slice)
-        if isinstance(whole, NameList):
-            return whole[index]
-        array = np.asarray(whole.array if isinstance(whole, Value) else whole)
+        if isinstance(value, NameList):
+            return value[index]
+        array = np.asarray(value.array if isinstance(value, Value) else value)
         if isinstance(index, Value | np.ndarray):
             self._budget.spend(work_of(None, index.array if isinstance(index, Value) else index))
         part = array[index.array if isinstance(index, Value) else index]
-        if isinstance(whole, Value) and (whole.is_real or whole.is_quantised):  # a part is still of the same unit
-            return Value(whole.title, lambda: part, None, whole.named, is_real=whole.is_real)
+        if isinstance(value, Value) and (value.is_real or value.is_quantised):  # a part is still of the same unit
+            return Value(value.title, lambda: part, None, value.named, is_real=value.is_real)
         return part
 
     def place(self, node: ast.AST) -> tuple[Any, tuple[Any, ...]]:
         """Indexed expression, and all indices after it."""
         if not isinstance(node, ast.Subscript):
             return self.visit(node), ()
-        whole, steps = self.place(node.value)
+        value, steps = self.place(node.value)
         index = self.visit(node.slice)
         index = index.array if isinstance(index, Value) else index
-        return (whole[index], ()) if isinstance(whole, NameList) else (whole, (*steps, index))
+        return (value[index], ()) if isinstance(value, NameList) else (value, (*steps, index))
 
     def visit_Slice(self, node: ast.Slice) -> slice:
         return slice(*(None if part is None else self.number(part) for part in (node.lower, node.upper, node.step)))
@@ -286,10 +286,10 @@ class _Evaluator(ast.NodeVisitor):
 
     def _expected(self, node: ast.Call) -> Value:
         """``ref(%16)``."""
-        found = self.visit(node.args[0]) if len(node.args) == 1 and not node.keywords else None
-        if not isinstance(found, Value):
+        argument = self.visit(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+        if not isinstance(argument, Value):
             raise BadExpression("ref(...) takes one tensor, such as ref(in[0]) or ref(%16); an index goes after it")
-        return self._names.expected(found)
+        return self._names.expected(argument)
 
     def visit_Call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Name) and node.func.id == "ref":

@@ -100,11 +100,11 @@ class Mosaic:
         index: list[int | slice] = list(self.index)
         index[self.rows], index[self.channels], index[self.columns] = rows, slice(*channels), taken
         axes = sorted((self.rows, self.channels, self.columns))
-        found = parts.read(tuple(index)).transpose([axes.index(a) for a in (self.rows, self.channels, self.columns)])
-        if missing := last - first - found.shape[1]:
-            found = np.pad(found, ((0, 0), (0, missing), (0, 0)))
-        beside = found.reshape(found.shape[0], -1)
-        return beside if last - first == 1 else beside[:, left : left + columns.stop - columns.start]
+        row = parts.read(tuple(index)).transpose([axes.index(a) for a in (self.rows, self.channels, self.columns)])
+        if missing := last - first - row.shape[1]:
+            row = np.pad(row, ((0, 0), (0, missing), (0, 0)))
+        flat = row.reshape(row.shape[0], -1)
+        return flat if last - first == 1 else flat[:, left : left + columns.stop - columns.start]
 
 
 def tile(parts: Parts, of: Slice | Mosaic, rows: slice, columns: slice, step: int = 1) -> Array:
@@ -126,11 +126,11 @@ def tile(parts: Parts, of: Slice | Mosaic, rows: slice, columns: slice, step: in
 def _peaks(numbers: Array, step: int) -> Array:
     for axis in (0, 1):
         numbers = np.moveaxis(numbers, axis, 0)
-        whole = numbers.shape[0] // step * step
+        complete = numbers.shape[0] // step * step
         # Reduced as one array: much faster than np.maximum.reduceat, which would take the rest along.
-        blocks = [numbers[:whole].reshape(-1, step, numbers.shape[1])] if whole else []
-        if whole < numbers.shape[0]:
-            blocks.append(numbers[None, whole:])
+        blocks = [numbers[:complete].reshape(-1, step, numbers.shape[1])] if complete else []
+        if complete < numbers.shape[0]:
+            blocks.append(numbers[None, complete:])
         numbers = np.moveaxis(np.concatenate([_peak(block) for block in blocks]), 0, axis)
     return numbers
 

@@ -30,7 +30,7 @@ def overwriter_of_result(machine: Machine, record: OpRecord, named: MappedTensor
 def overwriter_of_operand(machine: Machine, record: OpRecord, named: MappedTensor) -> int | None:
     """The first command since an op began that has written over one of its operands; None if none has.
 
-    The op itself may load parts of an operand; where a result lies in the operand's place, it writes over it.
+    The op itself may load parts of an operand; where a result is in the operand's place, it writes over it.
     """
     if named.view is None or not record.ordinals:
         return None

@@ -98,10 +98,10 @@ class Scope:
 
     def references(self) -> list[Value]:
         """Expected results of the op in focus."""
-        found: list[Value] = []
+        values: list[Value] = []
         for named in self.record.results if self.record else ():
-            found.append(self._reference(named))
-        return found
+            values.append(self._reference(named))
+        return values
 
     def values(self, kind: str) -> Sequence[Value]:
         return {"in": self.operands, "out": self.results, "ref": self.references}[kind]()
@@ -163,8 +163,8 @@ class Scope:
         for leaf in leaves:
             if isinstance(leaf, Argument):
                 return self._argument(leaf.name, op.region, leaf.function)
-            if (found := self._computed(name, leaf)) is not None:
-                return found
+            if (computed := self._computed(name, leaf)) is not None:
+                return computed
         for leaf in (*leaves, Definition(op, op.result_index(name))):
             if isinstance(leaf, Definition) and (locations := leaf.op.locations):
                 return self.location(locations[leaf.index if leaf.index < len(locations) else 0])
@@ -341,18 +341,18 @@ class Scope:
         if command is None:
             return []
         pending = views == "results" and self.focus >= self.machine.ordinal
-        found: list[Value] = []
+        listed: list[Value] = []
         named: Sequence[str] = getattr(command, roles)
         for i, view in enumerate(getattr(command, views)):
             title = f"{named[i]} " if i < len(named) else ""
-            found.append(Value(f"{title}%{view.name}", self._reader(view), view, pending=pending))
-        return found
+            listed.append(Value(f"{title}%{view.name}", self._reader(view), view, pending=pending))
+        return listed
 
     def _is_pending(self, record: OpRecord) -> bool:
         return bool(record.ordinals) and record.last >= self.machine.ordinal
 
     def _result_of(self, record: OpRecord, named: MappedTensor, mlir_name: str = "") -> Value:
-        """A result of an op: not yet computed before it has ended, overwritten once another tensor lies there."""
+        """A result of an op: not yet computed before it has ended, overwritten once another tensor is there."""
         who = self._saying(lambda: overwriter_of_result(self.machine, record, named))
         is_pending = self._is_pending(record) or self._is_completed_by_others(record, named)
         return self._named(named, mlir_name, is_pending, who)
@@ -370,7 +370,7 @@ class Scope:
         )
 
     def _operand_of(self, record: OpRecord, named: MappedTensor, mlir_name: str = "") -> Value:
-        """An operand of an op, there until another tensor lies in its place."""
+        """An operand of an op, there until another tensor is in its place."""
         who = self._saying(lambda: overwriter_of_operand(self.machine, record, named))
         return self._named(named, mlir_name, overwriter=who)
 

@@ -81,6 +81,6 @@ def _largest(known: list[tuple[float, int]], at: int, numbers: Array, most: int)
         least = np.partition(size, size.size - most)[size.size - most]
         above = np.flatnonzero(size > least)
         first = np.concatenate([above, np.flatnonzero(size == least)[: most - above.size]])
-    return sorted([*known, *((float(size[i]), at + int(i)) for i in first)], key=lambda found: (-found[0], found[1]))[
+    return sorted([*known, *((float(size[i]), at + int(i)) for i in first)], key=lambda entry: (-entry[0], entry[1]))[
         :most
     ]

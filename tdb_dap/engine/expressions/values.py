@@ -71,7 +71,7 @@ class Statistics:
         return " ".join([*self._counts(), *_titled(extremes, named, brief_number)])
 
     def shown(self, named: MappedTensor | None) -> str:
-        """The text, with what stored numbers stand for beside them: ``min -128 → -3.4 max 127 → 3.37``."""
+        """The text, with what stored numbers stand for next to them: ``min -128 → -3.4 max 127 → 3.37``."""
         numbers = (("min", self.minimum, 5), ("max", self.maximum, 5), ("mean", self.mean, 4))
         return " ".join([*_titled(numbers, named, lambda number, digits: f"{number:.{digits}g}"), *self._counts()])
 
@@ -84,7 +84,7 @@ def _titled(
     named: MappedTensor | None,
     text: Callable[[float, int], str],
 ) -> list[str]:
-    """Each number that there is after its title, with what it stands for, in as many digits as are beside it."""
+    """Each number that there is after its title, with what it stands for, in as many digits as are next to it."""
     return [
         f"{title} {text(number, digits)}{_meant(number, named, digits)}"
         for title, number, digits in numbers
@@ -140,7 +140,7 @@ def shown_array(array: Array, named: MappedTensor | None) -> str:
 
 
 def brief_number(number: Any, digits: int = 4) -> str:
-    """At most so many significant digits of a number that is not whole."""
+    """Most significant digits of a number with a fraction."""
     return f"{number:.{digits}g}" if isinstance(number, (float, np.floating)) else str(number)
 
 
@@ -195,8 +195,8 @@ class Value:
     """Something with a number or tensor in it.
 
     ``title``: how the user knows it (``%16 relu4_Relu``); ``load``: reads the stored numbers, narrow floats widened;
-    ``view``: where it lies; ``named``: the compiler's record of it, which holds scale and zero point; ``pending``: what
-    computes it has not been executed, so the numbers are what happens to lie there; ``overwriter``: says who has
+    ``view``: where it is; ``named``: the compiler's record of it, which holds scale and zero point; ``pending``: what
+    computes it has not been executed, so the numbers are what happens to be there; ``overwriter``: says who has
     written over it since it was computed, empty if none has. ``is_real``: the numbers are what stored ones stand for,
     as a reference has them.
     """
@@ -219,7 +219,7 @@ class Value:
 
     @property
     def is_overwritten(self) -> bool:
-        """Whether another tensor lies where this one was computed."""
+        """Whether another tensor is where this one was computed."""
         return not self.pending and bool(self.absence)
 
     @property
@@ -229,9 +229,9 @@ class Value:
 
     @cached_property
     def array(self) -> Array:
-        """The stored numbers; BadExpression if another tensor lies there now.
+        """The stored numbers; BadExpression if another tensor is there now.
 
-        Of what is not yet computed it is what lies there before: who shows it has to say so.
+        Of what is not yet computed it is what is there before: who shows it has to say so.
         """
         if self.is_overwritten:
             raise BadExpression(f"{self.title}: {self.absence[1:-1]}")
@@ -239,7 +239,7 @@ class Value:
 
     @cached_property
     def in_memory(self) -> Array:
-        """The stored numbers that lie where the tensor belongs, whoever has written them."""
+        """The stored numbers that are where the tensor belongs, whoever has written them."""
         return np.asarray(self.load())
 
     @cached_property
@@ -260,7 +260,7 @@ class Value:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Known without reading where the value lies in memory."""
+        """Known without reading where the value is in memory."""
         return self.view.shape if isinstance(self.view, View) else self.array.shape
 
     @property
@@ -294,7 +294,7 @@ class Value:
     def row(self, mark: str = "") -> str:
         """``ui8 1×24×7×8  ✓  [200 12 0 …]  min 0 max 253``: a line that fits into a narrow pane.
 
-        ``mark``: what a comparison says. Of what is not there now there are no numbers: others lie there.
+        ``mark``: what a comparison says. Of what is not there now there are no numbers: others are there.
         """
         named = self.named if self.is_quantised else None
         if not self.shape:
@@ -325,7 +325,7 @@ def value_html(value: Value) -> str:
     where = value.view.name if value.view is not None and hasattr(value.view, "space") else None
     named = value.named
     scaled = f"scale {named.scale:g}, zero point {named.zero_point}" if named is not None and named.scale != 1 else None
-    parts.append(html.fields({"lies at": f"%{where}" if where else None, "quantised": scaled}))
+    parts.append(html.fields({"address": f"%{where}" if where else None, "quantised": scaled}))
     if not value.absence and value.array.size:
         parts.append(_corner(value.array))
     return html.block(*parts)

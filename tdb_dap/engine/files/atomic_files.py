@@ -94,7 +94,7 @@ def _pour(file: IO[bytes], path: Path) -> None:
 
 @contextmanager
 def _aside(path: Path) -> Iterator[Path]:
-    """A name beside ``path`` for what is unfinished; it takes its place at the end, and goes away after an error."""
+    """A name next to ``path`` for what is unfinished; it takes its place at the end, and goes away after an error."""
     place = Path(os.path.realpath(path))
     unfinished = place.with_name(f".{place.name[:_LONGEST_NAME]}.{secrets.token_hex(4)}.part")
     try:

@@ -1,4 +1,4 @@
-"""Reading files that somebody else has made: regular ones only, no more than a limit, ``.xz`` unpacked as it goes."""
+"""Reading untrusted files: regular ones only, no more than a limit, ``.xz`` unpacked as it goes."""
 
 from __future__ import annotations
 
@@ -89,15 +89,15 @@ class _Digested(io.RawIOBase):
 
 
 def _lines(file: IO[bytes], digest: hashlib._Hash) -> list[str]:
-    found: list[str] = []
+    lines: list[str] = []
     is_open = True
     with io.TextIOWrapper(io.BufferedReader(_Digested(file, digest), _CHUNK), "utf-8", errors="replace") as text:
         for line in text:
             is_open = not line.endswith("\n")
-            found.append(line.removesuffix("\n"))
-    if not is_open or not found:
-        found.append("")
-    return found
+            lines.append(line.removesuffix("\n"))
+    if not is_open or not lines:
+        lines.append("")
+    return lines
 
 
 def unpack(path: Path, most: int) -> bytearray:

@@ -1,7 +1,7 @@
 """Finding the files of a compiled model, as the compiler's tools leave them.
 
 ``model_deploy --debug`` with test data leaves a directory with everything. Without test data, and in the converter of
-language models, the bmodel stays beside that directory, whose ``ref_files.json`` names it.
+language models, the bmodel stays next to that directory, whose ``ref_files.json`` names it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TEXTS = ("origin_mlir", "top_mlir", "tpu_mlir", "tpu_opt_mlir", "final_mlir", "
 class Context:
     """The files of one compiled model; all but the bmodel may be missing.
 
-    ``directory``: where final.mlir and what belongs to it lie; the bmodel may lie beside it.
+    ``directory``: where final.mlir and what belongs to it are; the bmodel may be next to it.
     """
 
     directory: Path
@@ -128,7 +128,7 @@ def _own_model(directory: Path) -> Path | None:
 
 
 def _noted(directory: Path) -> Path | None:
-    """The bmodel that the compiler's notes name, if it is there; only beside or in the directory, nowhere else."""
+    """The bmodel that the compiler's notes name, if it is there; only next to or in the directory, nowhere else."""
     name = noted(directory, "bmodel")
     if not name.endswith(".bmodel"):
         return None
@@ -136,11 +136,11 @@ def _noted(directory: Path) -> Path | None:
 
 
 def _source_of(bmodel: Path) -> Path:
-    """The directory with the sources of a bmodel: its own, or the context directory beside it that names it."""
+    """The directory with the sources of a bmodel: its own, or the context directory next to it that names it."""
     if existing(bmodel.parent / "final.mlir") is not None:
         return bmodel.parent
-    found = [folder for folder in _folders(bmodel.parent) if (own := _noted(folder)) and own.samefile(bmodel)]
-    return found[0] if len(found) == 1 else bmodel.parent
+    folders = [folder for folder in _folders(bmodel.parent) if (own := _noted(folder)) and own.samefile(bmodel)]
+    return folders[0] if len(folders) == 1 else bmodel.parent
 
 
 def _folders(path: Path) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""The folders in which the nets of a combined bmodel were compiled: they lie beside it, by the nets' names."""
+"""The folders in which the nets of a combined bmodel were compiled: they are next to it, by the nets' names."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ def name_of_folder(net: str, stage: int) -> str:
 
 
 def sources_beside(bmodel: Path, names: Iterable[str]) -> dict[str, Context | None]:
-    """The files in the folders of these names beside a bmodel, None where there are none.
+    """The files in the folders of these names next to a bmodel, None where there are none.
 
-    Several conversions may lie in one folder: what has the bmodel's name comes first.
+    Several conversions may be in one folder: what has the bmodel's name comes first.
     """
-    found: dict[str, Context | None] = dict.fromkeys(names)
+    sources: dict[str, Context | None] = dict.fromkeys(names)
     stem = bmodel.name.removesuffix(".xz").removesuffix(".bmodel")
     folders = sorted(_inside(bmodel.parent), key=lambda entry: (not stem.startswith(entry.name), entry.name))
     for _ in range(_DEEPEST):
         inside: list[Path] = []
         for folder in folders[:_MOST_FOLDERS]:
-            context = Context.of_net(folder, bmodel) if folder.name in found else None
+            context = Context.of_net(folder, bmodel) if folder.name in sources else None
             if context is not None and context.mlir is not None:
-                found[folder.name] = found[folder.name] or context
+                sources[folder.name] = sources[folder.name] or context
             else:
                 inside += _inside(folder)
         folders = inside
-    return found
+    return sources
 
 
 def _inside(folder: Path) -> list[Path]:

@@ -24,11 +24,11 @@ def reference_of(directory: Path) -> Path | None:
     counts only in the directory itself, or where neither is there.
     """
     name = noted(directory, "tpu_output")
-    own = beside(directory, name) if name.endswith(_EXPECTED) else None
+    own = sibling(directory, name) if name.endswith(_EXPECTED) else None
     own = own or _lonely(directory)
     parts = compilation(directory)
     if own is None and parts is not None:
-        own = beside(directory, f"{'_'.join(parts)}{_EXPECTED}")
+        own = sibling(directory, f"{'_'.join(parts)}{_EXPECTED}")
     if own is None and existing(directory / "final.mlir") is None:
         own = _lonely(directory.resolve().parent)
     return own or existing(directory / "output_ref_data.dat")
@@ -46,7 +46,7 @@ def compilation(directory: Path) -> tuple[str, str] | None:
 def weights_of(directory: Path) -> Path | None:
     """The compiler's file with the weights as they are in the bmodel; None if it is not there."""
     match = _weights_named(directory)
-    return beside(directory, _text(match[0]).split('"')[1]) if match else None
+    return sibling(directory, _text(match[0]).split('"')[1]) if match else None
 
 
 def _weights_named(directory: Path) -> re.Match[bytes] | None:
@@ -57,7 +57,7 @@ def _weights_named(directory: Path) -> re.Match[bytes] | None:
         return None
 
 
-def beside(directory: Path, name: str) -> Path | None:
+def sibling(directory: Path, name: str) -> Path | None:
     """A file in a context directory or next to the directory, where the compiler leaves it."""
     return existing(directory / name) or existing(directory.absolute().parent / name)
 

@@ -112,7 +112,7 @@ class ByteRanges:
 
 
 def share_a_byte(one: Operand, other: Operand) -> bool:
-    """Whether two operands lie in one memory and have a byte in common."""
+    """Whether two operands are in one memory and have a byte in common."""
     if not isinstance(one, View) or not isinstance(other, View) or one.space is not other.space:
         return False
     return do_meet(one, other) and ByteRanges.of(one).overlaps(ByteRanges.of(other))
@@ -177,10 +177,10 @@ def _elements(view: View, index: tuple[Any, ...]) -> Runs:
     chosen: NDArray[np.int64] = offsets
     for step in index:
         chosen = np.asarray(chosen[step])
-    found = chosen.reshape(-1)
-    found = found[found >= 0]  # lanes that are masked out have no bytes
+    elements = chosen.reshape(-1)
+    elements = elements[elements >= 0]  # lanes that are masked out have no bytes
     size = 1 if view.dtype.per_byte > 1 else view.dtype.itemsize
-    runs = np.stack([found, found + size], axis=1)
+    runs = np.stack([elements, elements + size], axis=1)
     share = view.dtype.per_byte
     return merged(runs if share == 1 else _shared_bytes(runs, share))
 

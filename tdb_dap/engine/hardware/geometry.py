@@ -94,10 +94,10 @@ class Geometry:
         """
         if self.processor_memory is not None:
             size = self.processor_memory.stop - self.processor_memory.start
-            whole = replace(
+            moved = replace(
                 self, windows=(*self.windows, self.processor_memory), static_bytes=size, processor_memory=None
             )
-            return whole.with_bases(bases)
+            return moved.with_bases(bases)
         if not self.tag_shift:
             return self
         size, tags = 1 << self.tag_shift, self.tag_mask << self.tag_shift
@@ -120,7 +120,7 @@ class Geometry:
     def linked(self, moves: Sequence[tuple[int, int, int]]) -> Geometry:
         """The geometry of a net that shares DDR with others, which were all compiled for the same addresses.
 
-        ``moves``: (start, stop, to): what was compiled for the offsets [start, stop) of DDR lies from ``to`` on in the
+        ``moves``: (start, stop, to): what was compiled for the offsets [start, stop) of DDR is from ``to`` on in the
         space of all nets. Other addresses of DDR select nothing. The device address of offset x is ``LINKED + x``.
         """
         own = [window for window in self.windows if window.space is not Space.GLOBAL]
@@ -130,8 +130,8 @@ class Geometry:
             for w in self.windows
             if w.space is Space.GLOBAL and w.start <= w.base + start < w.stop
         ]
-        whole = Window(Space.GLOBAL, LINKED, LINKED + (1 << (self.tag_shift or 48)), LINKED)
-        return replace(self, windows=(whole, *own, *moved))
+        everything = Window(Space.GLOBAL, LINKED, LINKED + (1 << (self.tag_shift or 48)), LINKED)
+        return replace(self, windows=(everything, *own, *moved))
 
     @property
     def is_linked(self) -> bool:

@@ -21,24 +21,24 @@ Find = Callable[[int, int], NDArray[np.uint8]]
 
 def positions(segment: Segment) -> NDArray[np.int64]:
     """Nibble offsets of the elements, in the shape of the segment."""
-    whole = np.full((1,) * len(segment.shape), segment.offset, np.int64)
+    offsets = np.full((1,) * len(segment.shape), segment.offset, np.int64)
     for axis, (extent, stride) in enumerate(zip(segment.shape, segment.strides, strict=True)):
         steps = np.arange(extent, dtype=np.int64) * stride
-        whole = whole + steps.reshape([-1 if a == axis else 1 for a in range(len(segment.shape))])
-    return whole
+        offsets = offsets + steps.reshape([-1 if a == axis else 1 for a in range(len(segment.shape))])
+    return offsets
 
 
 def read(view: View, find: Find) -> Array:
     """The numbers 0..15 of a view as uint8 in its logical shape."""
-    whole: Array = np.zeros(view.shape, np.uint8)
+    result: Array = np.zeros(view.shape, np.uint8)
     for segment in view.segments:
         if 0 in segment.shape:
             continue
         at, data, first = _place(segment, find)
         halves = data[(at >> 1) - first] >> ((at & 1) * 4).astype(np.uint8) & 15
-        part = whole[segment.index]
+        part = result[segment.index]
         part[...] = halves.reshape(part.shape)
-    return whole
+    return result
 
 
 def write(view: View, bits: Array, find: Find) -> None:

@@ -31,7 +31,7 @@ _MOST_NAMED = 4
 _MANY = 8
 """Regions of DDR from which on they are not looked through one by one."""
 _OWN_PAGES = 1 << 18
-"""Bytes from which on memory has pages of its own, which can be given back. From 4 MiB on NumPy asks for huge ones."""
+"""Bytes from which on memory has separate pages, which can be given back. From 4 MiB on NumPy asks for huge ones."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Region:
     """Part of a space that exists: ``start`` offset in the space, its bytes, and what it is for.
 
     ``is_filled``: whether it holds anything but zeros before the first command. ``activations``: first byte and number
-    of bytes of the net's activations, where they lie among other things. ``adjoins_next``: whether the next region, in
+    of bytes of the net's activations, where they are among other things. ``adjoins_next``: whether the next region, in
     the order of addresses, begins on the board where this one ends: a read may go on into it, a write is refused.
     """
 
@@ -98,8 +98,8 @@ def used_pages(data: Bytes, page: int) -> list[int]:
     """First bytes of the pieces of ``page`` bytes that hold anything but zeros."""
     starts = np.arange(0, data.size, page)
     # Several times as fast as any(), and most pages of most memories are zeros.
-    found: list[int] = starts[np.maximum.reduceat(data, starts) != 0].tolist() if data.size else []
-    return found
+    pages: list[int] = starts[np.maximum.reduceat(data, starts) != 0].tolist() if data.size else []
+    return pages
 
 
 class Memory:
@@ -219,10 +219,10 @@ class Memory:
                 region = self.region(space, start, stop, core)
         else:
             region = self.region(space, start, stop, core)
-        found = self._pointers.get(id(region))
-        if found is None:
-            found = self._pointers[id(region)] = region.data.__array_interface__["data"][0] - region.start
-        return found
+        pointer = self._pointers.get(id(region))
+        if pointer is None:
+            pointer = self._pointers[id(region)] = region.data.__array_interface__["data"][0] - region.start
+        return pointer
 
     def read_bytes(self, space: Space, start: int, size: int, core: int = 0) -> bytes:
         """Bytes [start, start + size) of a space; BadAccess outside of what exists."""
@@ -263,7 +263,7 @@ class Memory:
     ) -> list[tuple[tuple[slice, ...], Array]]:
         dtype = view.dtype.bits_dtype
         itemsize = view.dtype.itemsize
-        found: list[tuple[tuple[slice, ...], Array]] = []
+        pieces: list[tuple[tuple[slice, ...], Array]] = []
         if shared.size > limits.REPEATED and shared.size > 2 * shared.covered:
             raise BadAccess(
                 f"%{view.name}: {shared.size:,} bytes that repeat fewer of the memory; "
@@ -281,24 +281,24 @@ class Memory:
                 find = self._to_read if to_read else self.region
                 region = find(view.space, offset, offset + segment.length + itemsize, view.core)
             piece: Array = np.ndarray(segment.shape, dtype, region.data, offset - region.start, segment.strides)
-            found.append((segment.index, piece))
-        return found
+            pieces.append((segment.index, piece))
+        return pieces
 
     def window(self, view: View, to_read: bool = False) -> Array | None:
-        """Stored words in the logical shape, over the live memory; None where they do not lie in equal steps.
+        """Stored words in the logical shape, over the live memory; None where they are not in equal steps.
 
         ``to_read``: it is not written to, and may be a copy.
         """
         if view.dtype.per_byte > 1 or view.layout is Layout.STREAM:
             return None
-        shared, shift, whole = self._whole(view, to_read)
-        if whole is not None:
-            return whole
+        shared, shift, index = self._whole(view, to_read)
+        if index is not None:
+            return index
         pieces = self._pieces(view, shared, shift, to_read)
         return pieces[0][1] if len(pieces) == 1 and pieces[0][1].shape == view.shape else None
 
     def peek(self, view: View) -> Array:
-        """As ``read``, not to be written to: the live memory itself where the words lie in equal steps, else a copy."""
+        """As ``read``, not to be written to: the live memory itself where the words are in equal steps, else a copy."""
         words = self.window(view, to_read=True) if view.lane_mask is None else None
         if words is None or not words.flags.aligned:  # an address that is no multiple of the word's size
             return self.read(view)
@@ -309,10 +309,10 @@ class Memory:
         """Bytes whose number is in themselves: at most as many as the view says, zeros where the memory ends before."""
         region = self.region(view.space, view.address, view.address + 1, view.core)
         start = view.address - region.start
-        whole: Array = np.zeros(view.shape, np.uint8)
-        found = region.data[start : start + view.size]
-        whole[: found.size] = found
-        return whole
+        result: Array = np.zeros(view.shape, np.uint8)
+        stored = region.data[start : start + view.size]
+        result[: stored.size] = stored
+        return result
 
     def _bytes(self, view: View, start: int, stop: int) -> Bytes:
         return self.bytes_at(view.space, start, stop - start, view.core)
@@ -330,20 +330,20 @@ class Memory:
         if len(pieces) == 1 and pieces[0][1].size == view.size:
             return pieces[0][1].copy().reshape(view.shape)
         make = np.empty if view.lane_mask is None else np.zeros
-        whole: Array = make(view.shape, view.dtype.bits_dtype)
+        result: Array = make(view.shape, view.dtype.bits_dtype)
         for index, piece in pieces:
-            part = whole[index]
+            part = result[index]
             part[...] = piece.reshape(part.shape)
-        return whole
+        return result
 
     def write(self, view: View, bits: Array) -> None:
         """Store words of the logical shape; masked-out lanes keep what they hold."""
         if view.dtype.per_byte > 1:
             int4.write(view, bits, lambda start, stop: self._bytes(view, start, stop))
             return
-        shared, shift, found = self._whole(view)
-        if found is not None:
-            found[...] = bits.reshape(found.shape)
+        shared, shift, elements = self._whole(view)
+        if elements is not None:
+            elements[...] = bits.reshape(elements.shape)
             return
         pieces = self._pieces(view, shared, shift)
         if len(pieces) > 1 and not bits.flags.writeable:

@@ -18,7 +18,7 @@ def rectangles(view: View) -> list[Rectangle]:
     plain = view if share == 1 else as_bytes(view)
     shared, shift = template(plain)
     lane_bytes, itemsize = plain.geometry.lane_bytes, plain.dtype.itemsize
-    found: list[Rectangle] = []
+    result: list[Rectangle] = []
     for segment in shared.segments:
         if segment.length < 0:
             continue
@@ -29,8 +29,8 @@ def rectangles(view: View) -> list[Rectangle]:
             if segment.lane_axis is not None:
                 lanes = segment.shape[segment.lane_axis]
                 length -= (lanes - 1) * segment.strides[segment.lane_axis]
-        found.append((offset // share, -(-(offset + length + itemsize) // share), lane, lane + lanes))
-    return found
+        result.append((offset // share, -(-(offset + length + itemsize) // share), lane, lane + lanes))
+    return result
 
 
 def do_meet(one: View, other: View) -> bool:

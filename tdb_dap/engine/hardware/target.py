@@ -208,7 +208,7 @@ class Target(Protocol):
     def cost(self, description: Description) -> Cost | None:
         """An estimate of what a command costs; None where nothing is known of the chip's speed.
 
-        Where its tensors lie changes it only by which of them lie in the same place.
+        Where its tensors are changes it only by which of them are in the same place.
         """
         ...
 
@@ -231,7 +231,7 @@ class EncodedCommands:
 
 @runtime_checkable
 class Planning(Protocol):
-    """A chip that knows commands by their form, which they have in common but for where their operands lie."""
+    """A chip that knows commands by their form, which they have in common but for where their operands are."""
 
     def carry_out(self, kind: int, descriptor: bytes, core: int, memory: Memory) -> bool:
         """Carry out a command as others of its form; False, and nothing is done, where it has to be described first."""
@@ -240,18 +240,18 @@ class Planning(Protocol):
     def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
         """Carry out commands from ``first`` on as others of their forms, one after the other, at most to ``stop``.
 
-        The first one that was not; it has to be carried out by itself.
+        The first one that was not; it has to be executed by itself.
         """
         ...
 
     def learn(self, description: Description, descriptor: bytes) -> None:
-        """A command was described and executed: others of its form may then be carried out as it was."""
+        """A command was described and executed: others of its form may then be executed the same way."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """Commands that are alike but for where their tensors lie.
+    """Commands that are alike but for where their tensors are.
 
     ``reads``, ``results``: the tensors of one of them, as in its description.
     """

@@ -63,7 +63,7 @@ _WITHOUT_STRIDES = (Layout.ALIGN_IC, Layout.MATRIX, Layout.MATRIX2)
 
 @dataclass(frozen=True)
 class Segment:
-    """Part of a view: ``array[index]`` reshaped to ``shape`` lies at ``offset`` with byte ``strides``.
+    """Part of a view: ``array[index]`` reshaped to ``shape`` is at ``offset`` with byte ``strides``.
 
     ``lane_axis``: the axis that steps from lane to lane, if one does; ranges are reported per lane.
     """
@@ -265,11 +265,11 @@ class Template:
 
 def _template(view: View) -> Template:
     parts, itemsize = segments(view), view.dtype.itemsize
-    whole = [part for part in parts if part.length >= 0]
-    start = min((part.offset for part in whole), default=0)
-    stop = max((part.offset + part.length + itemsize for part in whole), default=0)
+    slices = [part for part in parts if part.length >= 0]
+    start = min((part.offset for part in slices), default=0)
+    stop = max((part.offset + part.length + itemsize for part in slices), default=0)
     covered = sum(part.length + itemsize for part in parts)
-    single = parts[0] if len(parts) == 1 and whole and parts[0].shape == view.shape else None
+    single = parts[0] if len(parts) == 1 and slices and parts[0].shape == view.shape else None
     return Template(parts, start, stop, view.size * itemsize, covered, single)
 
 
@@ -293,12 +293,12 @@ def template(view: View) -> tuple[Template, int]:
         view.width,
         view.lane_mask,
     )
-    found = _templates.get(key)
-    if found is None:
+    known = _templates.get(key)
+    if known is None:
         if len(_templates) > _MOST_TEMPLATES:
             _templates.clear()
-        found = _templates[key] = _template(replace(view, address=view.address - shift))
-    return found, shift
+        known = _templates[key] = _template(replace(view, address=view.address - shift))
+    return known, shift
 
 
 def segments(view: View) -> tuple[Segment, ...]:
@@ -404,7 +404,7 @@ def _packed(view: View) -> list[Segment]:
 
 
 def _matrix(view: View) -> list[Segment]:
-    """Matrix of rows x columns, ``width`` columns per lane: element (r, c) lies in lane c div width."""
+    """Matrix of rows x columns, ``width`` columns per lane: element (r, c) is in lane c div width."""
     rows, columns = view.shape
     width = view.width
     if width == 0:

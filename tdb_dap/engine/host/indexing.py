@@ -22,10 +22,10 @@ _COMBINE: dict[int, Callable[[Array, Array], Array]] = {
 
 
 def _checked(index: Array, extents: Sequence[int], name: str) -> Array:
-    """Indices as int64; NotSimulated if one lies outside, where the runtime reads or writes foreign memory."""
+    """Indices as int64; NotSimulated if one is outside, where the runtime reads or writes foreign memory."""
     wide = index.astype(np.int64)
     if (wide < 0).any() or (wide >= np.array(extents, np.int64)).any():
-        raise NotSimulated(f"{name}: an index lies outside of 0 to {', '.join(str(e - 1) for e in extents)}")
+        raise NotSimulated(f"{name}: an index is outside of 0 to {', '.join(str(e - 1) for e in extents)}")
     return wide
 
 

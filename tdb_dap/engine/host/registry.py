@@ -28,15 +28,15 @@ class HostOperation:
 
     def unpack(self, data: bytes) -> Parameters:
         """The fields of a structure with the alignment of C; one that an older compiler does not write is zero."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         offset = 0
         for name, kind in self.parameters.items():
             size = 1 if kind is bool else 4
             offset = -(-offset // size) * size
             given = len(data) >= offset + size
-            found[name] = struct.unpack_from(f"<{_CODES[kind]}", data, offset)[0] if given else kind(0)
+            values[name] = struct.unpack_from(f"<{_CODES[kind]}", data, offset)[0] if given else kind(0)
             offset += size
-        return found
+        return values
 
 
 HOST_OPERATIONS: dict[str, HostOperation] = {}

@@ -74,7 +74,7 @@ def _pixel(place: Array, size: int, p: Parameters) -> Array:
 
 
 def _mirrored(pixel: Array, twice_low: int, twice_high: int) -> Array:
-    """Mirrored at half of the bounds until it lies between them."""
+    """Mirrored at half of the bounds until it is between them."""
     if twice_low == twice_high:
         return np.zeros_like(pixel)
     low, span = np.float32(twice_low / 2), np.float32((twice_high - twice_low) / 2)
@@ -135,10 +135,10 @@ def _interpolated(image: Array, y: Array, x: Array, height: int, width: int) -> 
     bottom, right = np.minimum(top + 1, height - 1), np.minimum(left + 1, width - 1)
     ly, lx = y - top.astype(np.float32), x - left.astype(np.float32)
     hy, hx = _ONE - ly, _ONE - lx
-    whole = (hy * hx) * image[:, top, left] + (hy * lx) * image[:, top, right]
-    whole = whole + (ly * hx) * image[:, bottom, left]
-    whole = whole + (ly * lx) * image[:, bottom, right]
-    return np.where(outside, np.float32(0), whole)
+    weighted = (hy * hx) * image[:, top, left] + (hy * lx) * image[:, top, right]
+    weighted = weighted + (ly * hx) * image[:, bottom, left]
+    weighted = weighted + (ly * lx) * image[:, bottom, right]
+    return np.where(outside, np.float32(0), weighted)
 
 
 _PADS = ("top", "bottom", "left", "right")
@@ -188,7 +188,7 @@ def _with_zero_border(image: Array, y: Array, x: Array) -> Array:
         inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
         return np.where(inside, image[row.clip(0, height - 1), column.clip(0, width - 1)], np.float32(0))
 
-    whole = (hy * hx) * pixel(top, left) + (hy * lx) * pixel(top, left + 1)
-    whole = whole + (ly * hx) * pixel(top + 1, left)
-    whole = whole + (ly * lx) * pixel(top + 1, left + 1)
-    return np.where(outside, np.float32(0), whole)
+    weighted = (hy * hx) * pixel(top, left) + (hy * lx) * pixel(top, left + 1)
+    weighted = weighted + (ly * hx) * pixel(top + 1, left)
+    weighted = weighted + (ly * lx) * pixel(top + 1, left + 1)
+    return np.where(outside, np.float32(0), weighted)

@@ -67,7 +67,7 @@ class Backend(Protocol):
     def reversible(self) -> bool:
         """Whether the memories can be brought into an earlier state at any moment.
 
-        If not, nothing is kept for going back: every way back begins at the start, and clients are told.
+        If not, nothing is kept for going back: every way back begins at the start, and clients are notified.
         """
         ...
 
@@ -84,7 +84,7 @@ class Backend(Protocol):
         ...
 
     def edited(self) -> None:
-        """The memories have been changed by somebody else: edits, time travel, a restart."""
+        """The memories were changed from outside: edits, time travel, a restart."""
         ...
 
     def restarted(self) -> None:

@@ -81,11 +81,11 @@ class Branches:
         return self._reached(ids[1 - taken]) - self._reached(ids[taken])
 
     def _reached(self, start: int) -> frozenset[int]:
-        found: set[int] = set()
+        ordinals: set[int] = set()
         open_ = [start]
         while open_:
             id = open_.pop()
-            if id in self._infos and id not in found:
-                found.add(id)
+            if id in self._infos and id not in ordinals:
+                ordinals.add(id)
                 open_ += self._infos[id].next_ids
-        return frozenset(found)
+        return frozenset(ordinals)

@@ -36,9 +36,9 @@ class EditedAccesses:
     def last_writer(self, place: ByteRanges, before: int) -> int | None:
         """Ordinal of the last command before ``before`` that wrote a byte of ``place``; None if none did."""
         changed, skips = self._edits.changed, self._passes_over
-        found = self._program.accesses.last_writer(place, before, lambda o: o in changed or skips(o))
+        writer = self._program.accesses.last_writer(place, before, lambda o: o in changed or skips(o))
         ours = [o for o in changed if o < before and not skips(o) and self._touches(o, place, True)]
-        return max([o for o in (found, *ours) if o is not None], default=None)
+        return max([o for o in (writer, *ours) if o is not None], default=None)
 
     def touching(
         self, place: ByteRanges, reads: bool, writes: bool, start: int = 0, stop: int | None = None

@@ -86,12 +86,12 @@ class MovedBack(MemoryEdit):
     @cached_property
     def changed(self) -> tuple[ByteRanges, ...]:
         """The bytes that are not what they were when the command was the next one for the first time."""
-        found: dict[tuple[Space, int], list[Runs]] = {}
+        by_memory: dict[tuple[Space, int], list[Runs]] = {}
         for old, new in zip(self.before, self.after, strict=True):
             if isinstance(old, OverwrittenBytes) and isinstance(new, OverwrittenBytes):
                 at = old.start + np.flatnonzero(old.old != new.old)
-                found.setdefault((old.space, old.core), []).append(np.stack([at, at + 1], axis=1))
-        return tuple(ByteRanges(*where, merged(np.concatenate(runs))) for where, runs in found.items())
+                by_memory.setdefault((old.space, old.core), []).append(np.stack([at, at + 1], axis=1))
+        return tuple(ByteRanges(*where, merged(np.concatenate(runs))) for where, runs in by_memory.items())
 
 
 @dataclass(frozen=True)

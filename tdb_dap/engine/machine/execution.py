@@ -1,4 +1,4 @@
-"""One command carried out, by a backend or in its place; what cannot be says which command, and why."""
+"""Executing one command, by a backend or in its place; errors name the command and the reason."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Machine:
     """Executes a program forwards and backwards. Knows nothing of breakpoints or files.
 
     ``static_tables``: how the static memory is filled, ``firmware`` or ``tdb``. ``history_limit``: bytes kept to undo
-    commands, and for ``checkpoints``: what lies further back than commands can be undone is reached by running again
+    commands, and for ``checkpoints``: what is further back than commands can be undone is reached by running again
     from the nearest checkpoint; 0 keeps nothing, and every way back begins at the start. ``backend``: what executes the
     commands; default: the target's own semantics. ``divergence``: where the backends disagreed on the last command, or
     where it has not left what was recorded.

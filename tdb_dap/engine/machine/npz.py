@@ -140,14 +140,14 @@ class LargeNpz(Mapping[str, Array]):
     def __getitem__(self, name: str) -> Array:
         member = self._members[name]
         with self._lock:
-            found = self._kept.pop(name, None)
-            if found is None:
-                found = self._read(member)
-            self._kept[name] = found
+            values = self._kept.pop(name, None)
+            if values is None:
+                values = self._read(member)
+            self._kept[name] = values
             held = sum(array.nbytes for array in self._kept.values())
             while held > _KEPT and len(self._kept) > 1:
                 held -= self._kept.popitem(last=False)[1].nbytes
-        return found
+        return values
 
     def __contains__(self, name: object) -> bool:
         return name in self._members
@@ -179,19 +179,19 @@ class LargeNpz(Mapping[str, Array]):
         if math.prod(shape) != math.prod(member.shape) or len(index) != len(shape):
             raise ValueError(f"{name} has another shape")
         with self._lock, self._trouble():
-            found = member.part(self._file, shape, index)
-        found.flags.writeable = False
-        return found
+            array = member.part(self._file, shape, index)
+        array.flags.writeable = False
+        return array
 
     def _read(self, member: Member | zipfile.ZipInfo) -> Array:
         with self._trouble():
             if isinstance(member, Member):
-                found = member.whole(self._file)
+                array = member.whole(self._file)
             else:
                 with zipfile.ZipFile(self._path) as archive:
-                    found = _member(archive, member)
-        found.flags.writeable = False
-        return found
+                    array = _member(archive, member)
+        array.flags.writeable = False
+        return array
 
     @contextmanager
     def _trouble(self) -> Iterator[None]:
@@ -269,7 +269,7 @@ def _checked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.dtype[Any]
 
 
 def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether it lies by column, and format; ValueError if more is announced than ``size``, or objects."""
+    """Shape, whether it is by column, and format; ValueError if more is announced than ``size``, or objects."""
     shape, by_column, dtype = read_header(file)
     refuse_unfit(shape, dtype, size)
     return shape, by_column, dtype

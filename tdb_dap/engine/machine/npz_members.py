@@ -75,9 +75,11 @@ class Member:
             raise zipfile.BadZipFile("Bad magic number for file header")
         file.seek(info.header_offset + _LENGTHS)
         name, extra = struct.unpack("<HH", file.read(4))
-        said = file.read(name).decode("utf-8" if info.flag_bits & _UTF8 else "cp437")
-        if said != info.orig_filename:
-            raise zipfile.BadZipFile(f"File name in directory {info.orig_filename!r} and header {said!r} differ.")
+        stored_name = file.read(name).decode("utf-8" if info.flag_bits & _UTF8 else "cp437")
+        if stored_name != info.orig_filename:
+            raise zipfile.BadZipFile(
+                f"File name in directory {info.orig_filename!r} and header {stored_name!r} differ."
+            )
         start = info.header_offset + _LENGTHS + 4 + name + extra
         is_packed = info.compress_type == zipfile.ZIP_DEFLATED
         member = cls(start, info.compress_size, info.file_size, is_packed)
@@ -126,11 +128,11 @@ class Member:
         # The first axis of which everything after it is read in one go.
         axis = next((i for i, size in enumerate(sizes) if size * self.dtype.itemsize <= _BLOCK), len(shape) - 1)
         (first, last), inner = bounds[axis], sizes[axis]
-        found: Array = np.empty([max(0, stop - start) for start, stop in bounds], self.dtype)
+        array: Array = np.empty([max(0, stop - start) for start, stop in bounds], self.dtype)
         if all(bound == (0, extent) for bound, extent in zip(bounds[1:], shape[1:], strict=True)):
-            if found.nbytes:
-                self._fill(file, found.reshape(-1).view(np.uint8), bounds[0][0] * sizes[0] * self.dtype.itemsize)
-            return found
+            if array.nbytes:
+                self._fill(file, array.reshape(-1).view(np.uint8), bounds[0][0] * sizes[0] * self.dtype.itemsize)
+            return array
         block: Array = np.empty((max(0, last - first), *shape[axis + 1 :]), self.dtype)
         within = (slice(None), *index[axis + 1 :])
         for outer in product(*(range(*bound) for bound in bounds[:axis])):
@@ -138,8 +140,8 @@ class Member:
             if block.nbytes:
                 self._fill(file, block.reshape(-1).view(np.uint8), before * self.dtype.itemsize)
             place = tuple(number - bound[0] for number, bound in zip(outer, bounds[:axis], strict=True))
-            found[place] = block[within]
-        return found
+            array[place] = block[within]
+        return array
 
     def _fill(self, file: IO[bytes], target: Array, first: int) -> None:
         """Bytes of the numbers from ``first`` on."""
@@ -168,8 +170,8 @@ class Member:
             return
         point = _Point(0, 0, zlib.decompressobj(-zlib.MAX_WBITS))
         if self.points and not keeps_points:
-            found = bisect_right(self.points, first, key=lambda point: point.unpacked)
-            point = self.points[found - 1] if found else point
+            position = bisect_right(self.points, first, key=lambda point: point.unpacked)
+            point = self.points[position - 1] if position else point
         unpacked, read, state = point.unpacked, point.read, point.state.copy()
         last = unpacked
         file.seek(self.start + read)
@@ -192,12 +194,12 @@ def _length(begin: bytes) -> int:
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether it lies by column, and format, from the start of an npy file; ValueError if it is none."""
+    """Shape, whether it is by column, and format, from the start of an npy file; ValueError if it is none."""
     version = npy.read_magic(file)
-    found = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
-    if found is None:
+    reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
+    if reader is None:
         raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
-    shape, by_column, dtype = found(file)
+    shape, by_column, dtype = reader(file)
     return shape, by_column, dtype
 
 

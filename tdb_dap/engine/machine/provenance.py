@@ -56,8 +56,8 @@ def _content(machine: Machine, place: ByteRanges) -> list[bytes]:
 def readers_of(machine: Machine, place: ByteRanges, since: int) -> list[int]:
     """The commands from ``since`` on that read a byte of ``place``, up to the one that writes to it next, if any."""
     last = next(machine.accesses.touching(place, reads=False, writes=True, start=since), None)
-    found = machine.accesses.touching(place, reads=True, writes=False, start=since)
-    return [ordinal for ordinal in found if last is None or ordinal <= last]
+    ordinals = machine.accesses.touching(place, reads=True, writes=False, start=since)
+    return [ordinal for ordinal in ordinals if last is None or ordinal <= last]
 
 
 def sources_of(machine: Machine, ordinal: int) -> list[tuple[str, View]]:

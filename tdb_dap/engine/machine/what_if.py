@@ -59,7 +59,7 @@ def consequences(machine: Machine, until: int) -> list[Consequence]:
     """Changes of results up to ``until`` by the edits of commands from this moment on.
 
     Runs twice, without the edits and with them, and comes back; the machine is where it was afterwards. NotSimulated if
-    one of the two runs cannot be carried out.
+    one of the two runs fails.
     """
     here = machine.ordinal
     edits = [edit for edit in machine.edits if isinstance(edit, CommandEdit | Skip) and edit.made_at >= here]
@@ -70,19 +70,19 @@ def consequences(machine: Machine, until: int) -> list[Consequence]:
             plain = _results(machine, until)
         machine.travel(here)
         changed = _results(machine, until)
-    found: list[Consequence] = []
+    changes: list[Consequence] = []
     for ordinal, (before, after) in enumerate(zip(plain, changed, strict=True), here):
         pairs = [(a, b) for a, b in zip(before, after, strict=False)]
         different = sum(_different(a, b) for a, b in pairs) if len(before) == len(after) else -1
         if different:
             size = sum(b.size for _, b in pairs)
-            found.append(Consequence(ordinal, different, size, max(_largest(a, b) for a, b in pairs)))
-    return found
+            changes.append(Consequence(ordinal, different, size, max(_largest(a, b) for a, b in pairs)))
+    return changes
 
 
 def _results(machine: Machine, until: int) -> list[list[Array]]:
     """The results of the commands from now to ``until``, as numbers."""
-    found: list[list[Array]] = []
+    arrays: list[list[Array]] = []
     while machine.ordinal < until:
         command = machine.command_at(machine.ordinal)
         machine.step()
@@ -90,8 +90,8 @@ def _results(machine: Machine, until: int) -> list[list[Array]]:
             results = () if command.is_system else command.results
         except NotSimulated:
             results = ()
-        found.append([machine.read(view) for view in results if isinstance(view, View)])
-    return found
+        arrays.append([machine.read(view) for view in results if isinstance(view, View)])
+    return arrays
 
 
 def _different(a: Array, b: Array) -> int:

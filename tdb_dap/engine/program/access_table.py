@@ -174,11 +174,11 @@ class _Collected:
         for ordinal in range(len(forms)):
             if forms.is_system(ordinal):
                 continue
-            found = forms.of(ordinal)
-            if found is None:
+            formed = forms.of(ordinal)
+            if formed is None:
                 yield ordinal
             else:
-                self._add_formed(ordinal, forms.core(ordinal), *found)
+                self._add_formed(ordinal, forms.core(ordinal), *formed)
 
     def _add_formed(self, ordinal: int, core: int, form: Form, addresses: Sequence[int]) -> None:
         ordinals, cores, places = self._formed.setdefault(form, ([], [], []))
@@ -190,9 +190,9 @@ class _Collected:
         """The accesses of one command."""
         forming = self._forming_of(command.target) if command.has_descriptor else None
         if forming is not None:
-            found = forming.formed(command.kind, command.descriptor, command.core)
-            if found is not None:
-                self._add_formed(command.ordinal, command.core, *found)
+            formed = forming.formed(command.kind, command.descriptor, command.core)
+            if formed is not None:
+                self._add_formed(command.ordinal, command.core, *formed)
                 return
         try:
             description = command.description
@@ -221,13 +221,13 @@ class _Collected:
                 is_plain &= view.dtype.per_byte == 1
                 core = 0 if view.space.is_shared else view.core
                 try:
-                    found = rectangles(view)
+                    boxes = rectangles(view)
                 except BadAccess as error:
                     if not nowhere:
                         self.undefined.append((ordinal, str(error)))
-                    found, nowhere = [], True
+                    boxes, nowhere = [], True
                 place = ordinal, SPACES.index(view.space), core
-                self._rows += [(*place, *rectangle, is_write, len(self._views)) for rectangle in found]
+                self._rows += [(*place, *rectangle, is_write, len(self._views)) for rectangle in boxes]
                 self._views.append((self._kind(view), view.address, view.core))
         return is_plain and before == len(self.undefined)
 
@@ -262,7 +262,7 @@ class _Collected:
 def _rows_of_form(form: Form, ordinals: Column, views: Column, first: int) -> Column:
     """The rows of all commands of a form. ``views``: kind, address and core of their tensors, numbered from ``first``.
 
-    The pieces of a tensor lie from its address on as those of every other one that begins in the same lane.
+    The pieces of a tensor have the same offsets from its address as those of any other that begins in the same lane.
     """
     parts: list[Column] = []
     for number, view in enumerate((*form.reads, *form.results)):

@@ -39,11 +39,11 @@ class Chunk:
         ordinal, space, core, first, last = self.rows.T
         near = (space == _SPACES.index(place.space)) & (core == place.core)
         near &= (first < int(place.runs[-1, 1])) & (last > place.start) & (ordinal >= start) & (ordinal < stop)
-        found = -1
+        previous = -1
         for row in np.flatnonzero(near).tolist():
-            if int(ordinal[row]) != found and ByteRanges.of(self.views[row]).overlaps(place):
-                found = int(ordinal[row])
-                yield found
+            if int(ordinal[row]) != previous and ByteRanges.of(self.views[row]).overlaps(place):
+                previous = int(ordinal[row])
+                yield previous
 
 
 class Accesses:

@@ -33,7 +33,7 @@ class CompiledProgram(Program):
     """One stage of one net of a bmodel: by default the first. ``target_for(chip, file)`` finds the chip.
 
     A file holds several nets where models were combined, and several stages of a net where it was compiled for several
-    input shapes. ``as_compiled``: all tensors lie where the compiler has put them, as in the vendor's debugger, also
+    input shapes. ``as_compiled``: all tensors are where the compiler has put them, as in the vendor's debugger, also
     those that have memory of their own on the runtime (``own_memories``).
     """
 
@@ -104,7 +104,7 @@ class CompiledProgram(Program):
     def _map_sources(self, columns: Columns) -> SourceMap:
         mlir = MlirFile.read(self.context.mlir) if self.context.mlir else None
         if mlir and mlir.module != self.net.name and mlir.module in {net.name for net in self.bmodel.metadata.nets}:
-            # The files beside a combined model are those of one of its nets.
+            # The files next to a combined model are those of one of its nets.
             return SourceMap.empty(None, columns.kind.size)
         if self.context.locations is None:
             return SourceMap.empty(mlir, columns.kind.size)
@@ -193,20 +193,20 @@ class Place:
 
 def places_of(stage: Stage, geometry: Geometry) -> list[Place]:
     """DDR that a net uses: its weights first, activations, inputs and outputs of their own."""
-    found: list[Place] = []
+    places: list[Place] = []
     for address, size, title in (
         (stage.weights_address, stage.weights.size, WEIGHTS),
         (stage.activations_address, stage.activations_size, ACTIVATIONS),
         (stage.io_address, stage.io_size, BORDERS),
     ):
         if size:
-            found.append(Place(geometry.locate(address)[1], size, title))
+            places.append(Place(geometry.locate(address)[1], size, title))
     inside = (tensor for info in stage.subnets for tensor in (*info.inputs, *info.outputs))
     for tensor in (*stage.inputs, *stage.outputs, *inside):
         start = geometry.locate(tensor.address)[1]
-        if tensor.size and not any(place.start <= start and start + tensor.size <= place.stop for place in found):
-            found.append(Place(start, tensor.size, f"{TENSOR}{tensor.name}"))
-    return found
+        if tensor.size and not any(place.start <= start and start + tensor.size <= place.stop for place in places):
+            places.append(Place(start, tensor.size, f"{TENSOR}{tensor.name}"))
+    return places
 
 
 def _held(place: Place, places: list[Place]) -> int:

@@ -1,6 +1,6 @@
 """Several nets of one bmodel as one program: launched in an order, with actions of the host between them.
 
-The nets were compiled apart, all for the same addresses. Each gets a place of its own in DDR; the weights stay those
+The nets were compiled apart, all for the same addresses. Each gets a separate range in DDR; the weights stay those
 of the file. What the host does is computed when it is reached, so an edit goes on into everything that follows.
 """
 
@@ -136,12 +136,12 @@ class LinkedProgram(Program):
         return (*(tensor for subnet in program.subnets for tensor in subnet.outputs), *program.outputs)
 
     def ddr_regions(self, to_write: bool = False) -> list[Region]:
-        found: dict[int, Region] = {}
+        regions: dict[int, Region] = {}
         for (net, stage), program in self._programs.items():
             for region in program.separate_regions(to_write):
                 title = f"{region.title} of {net}" + (f" {stage}" if stage else "")
-                found.setdefault(region.start, replace(region, title=title))
-        return list(found.values())
+                regions.setdefault(region.start, replace(region, title=title))
+        return list(regions.values())
 
     def unused_from(self) -> list[tuple[int, Place]]:
         """Moments from which on the activations of a net are neither read nor written any more, in order.
@@ -151,11 +151,11 @@ class LinkedProgram(Program):
         last = self._plan.last_uses()
         kept = {(border.net, border.stage) for border in self.schedule.answers.values()}
         kept.add((self._plan.launches[-1].step.net, self._plan.launches[-1].step.stage))
-        found: list[tuple[int, Place]] = []
+        unused: list[tuple[int, Place]] = []
         for key, program in self._programs.items():
             places = places_of(program.stage, program.target.geometry) if key not in kept else ()
-            found += [(last[key], place) for place in places if place.title == ACTIVATIONS]
-        return sorted(found, key=lambda one: one[0])
+            unused += [(last[key], place) for place in places if place.title == ACTIVATIONS]
+        return sorted(unused, key=lambda one: one[0])
 
     def message_of(self, ordinal: int) -> Message | None:
         launch = self._plan.launch_of(ordinal)
@@ -253,15 +253,15 @@ class _Plan:
 
     def last_uses(self) -> dict[tuple[str, int], int]:
         """Net and stage -> the moment after its last launch and after the host's last look at its tensors."""
-        found = {(launch.step.net, launch.step.stage): launch.stop for launch in self.launches}
+        last = {(launch.step.net, launch.step.stage): launch.stop for launch in self.launches}
         for row, action in self.actions.items():
             for border in (*action.step.sources, action.step.destination):
                 key = border.net, border.stage
-                found[key] = max(found.get(key, 0), row + 1)
-        return found
+                last[key] = max(last.get(key, 0), row + 1)
+        return last
 
     def _infos(self) -> list[SubnetInfo]:
-        found: list[SubnetInfo] = []
+        infos: list[SubnetInfo] = []
         for launch in self.launches:
             numbers = {
                 info.id: launch.first_subnet + number for number, info in enumerate(launch.program.stage.subnets)
@@ -270,19 +270,19 @@ class _Plan:
                 ahead = tuple(numbers.get(id, id) for id in info.next_ids)
                 inputs = tuple(map(_linked, info.inputs, subnet.inputs))
                 outputs = tuple(map(_linked, info.outputs, subnet.outputs))
-                found.append(replace(info, id=numbers[info.id], next_ids=ahead, inputs=inputs, outputs=outputs))
-        return found
+                infos.append(replace(info, id=numbers[info.id], next_ids=ahead, inputs=inputs, outputs=outputs))
+        return infos
 
     def subnets(self) -> list[Subnet]:
         """One per launch and subnet; the first and the last of a launch have the host's actions around it, too."""
-        found: list[Subnet] = []
+        subnets: list[Subnet] = []
         for launch in self.launches:
             own = launch.program.subnets
             for number, subnet in enumerate(own):
                 start = launch.start if number == 0 else subnet.start + launch.first
                 stop = launch.stop if number == len(own) - 1 else subnet.stop + launch.first
                 token = f"token {launch.step.token}, " if launch.step.token is not None else ""
-                found.append(
+                subnets.append(
                     replace(
                         subnet,
                         id=launch.first_subnet + number,
@@ -292,7 +292,7 @@ class _Plan:
                         title=f"{token}{launch.step.net} {subnet.function} {subnet.run_mode}:",
                     )
                 )
-        return found
+        return subnets
 
     def _columns(self, count: int) -> Columns:
         def whole(name: str, dtype: Any, alone: Mapping[int, int]) -> Any:
@@ -380,7 +380,7 @@ def _placed(
     vendor's runtime.
     """
     nets = {net.name: net for net in bmodel.metadata.nets}
-    found: dict[tuple[str, int], CompiledProgram] = {}
+    placed: dict[tuple[str, int], CompiledProgram] = {}
     shared: dict[Hashable, int] = {}
     end = 0
     for name, number in schedule.nets:
@@ -400,10 +400,10 @@ def _placed(
         if end > limits.DEVICE_MEMORY:
             raise BadInput(f"its nets need more than {limits.readable(limits.DEVICE_MEMORY)} of DDR together")
         moves = [(place.start, place.stop, start) for place, start in zip(places, starts, strict=True)]
-        found[name, number] = CompiledProgram(
+        placed[name, number] = CompiledProgram(
             context_of(name, number), _always(plain.linked(moves)), name, number, bmodel
         )
-    return found
+    return placed
 
 
 def _owner(place: Place, stage: Stage, net: str) -> Hashable:
@@ -481,6 +481,6 @@ def _view(border: Border, programs: Mapping[tuple[str, int], CompiledProgram]) -
     if border.first < 0 or count < 1 or border.first + count > view.size:
         raise BadInput(f"{border.tensor} of {border.net} has {view.size:,} elements, not {border.first + count:,}")
     if view.layout is not Layout.CONTIGUOUS:
-        raise BadInput(f"{border.tensor} of {border.net} does not lie in one piece; only all of it can be used")
+        raise BadInput(f"{border.tensor} of {border.net} is not in one piece; only all of it can be used")
     start = view.address + border.first * view.dtype.itemsize
     return View(view.space, start, (count,), view.dtype, Layout.CONTIGUOUS, contiguous((count,)), view.geometry)

@@ -74,15 +74,15 @@ class _Open:
 
 
 def residents(program: Program) -> list[Resident]:
-    """All tensors that ops write, in the order in which they are written; what is never read dies where it is born."""
+    """All tensors that ops write, in the order they are written; a tensor that is never read ends where it begins."""
     done: list[Resident] = []
     alive: dict[tuple[Space, int], list[_Open]] = {}
     for record in sorted((r for r in program.source.records if r.ordinals), key=lambda r: r.first):
         reader = OpInstance(record.first, record.line, record.opcode)
         for value in record.operands:
-            for found in _touching(alive, value):
-                found.died = max(found.died, record.last)
-                found.readers.append(reader)
+            for tenant in _touching(alive, value):
+                tenant.died = max(tenant.died, record.last)
+                tenant.readers.append(reader)
         for value in record.results:
             place = _place(value.view)
             if value.view is None or place is None:
@@ -174,7 +174,7 @@ class Use:
 
 
 def use_at(alive: Iterable[Resident], size: int) -> Use:
-    """``size``: bytes of the memory; 0 if it has no limit, then what lies between the first and the last is it."""
+    """``size``: bytes of the memory; 0 if it has no limit, then what is between the first and the last is it."""
     ranges = sorted((resident.start, resident.stop) for resident in alive)
     used, gaps, end = 0, [], 0 if size else (ranges[0][0] if ranges else 0)
     for start, stop in ranges:
@@ -191,8 +191,8 @@ def use_at(alive: Iterable[Resident], size: int) -> Use:
 class Timeline:
     """Number of bytes of one memory in use over time."""
 
-    def __init__(self, found: Iterable[Resident]) -> None:
-        self.residents = list(found)
+    def __init__(self, residents: Iterable[Resident]) -> None:
+        self.residents = list(residents)
         changes: dict[int, int] = {}
         for resident in self.residents:
             changes[resident.born] = changes.get(resident.born, 0) + resident.size

@@ -26,16 +26,16 @@ def records_named(source: SourceMap, text: str) -> list[OpRecord]:
     lines = _LINES.fullmatch(text.strip())
     if lines:
         first, last = int(lines[1]), int(lines[2] or lines[1])
-        found = [record for record in records if first <= record.line <= last]
-        if not found:
+        matching = [record for record in records if first <= record.line <= last]
+        if not matching:
             there = ", ".join(map(str, source.lines_with_commands[:12]))
             raise BadInput(f"line {text} of final.mlir has no commands; these have: {there}, ...")
-        return found
+        return matching
     match = _LOCATION.fullmatch(text.strip())
     wanted = (match[1] or match[2]) if match else text.strip()
-    found = [r for r in records if any(wanted in (v.name,) or fnmatchcase(v.name, wanted) for v in r.results)]
-    if not found:
+    matching = [r for r in records if any(wanted in (v.name,) or fnmatchcase(v.name, wanted) for v in r.results)]
+    if not matching:
         names = sorted({value.name for record in records for value in record.results})
         near = ", ".join(get_close_matches(wanted, names, 3, 0.4) or names[:8])
         raise BadInput(f"{text}: no op of that location; near are {near}")
-    return found
+    return matching

@@ -34,7 +34,7 @@ class Op:
 
     @cached_property
     def ordinals(self) -> tuple[int, ...]:
-        """Its commands by their ordinals, ascending; those of other ops may lie between them."""
+        """Its commands by their ordinals, ascending; those of other ops may be between them."""
         return tuple(sorted(ordinal for record in self.records for ordinal in record.ordinals))
 
     @property
@@ -91,9 +91,9 @@ class Ops(Sequence[Op]):
         for record in source.records:
             if record.ordinals:
                 by_line.setdefault((record.line, record.opcode), []).append(record)
-        found = [Op(source, commands, line, opcode, tuple(records)) for (line, opcode), records in by_line.items()]
+        ops = [Op(source, commands, line, opcode, tuple(records)) for (line, opcode), records in by_line.items()]
         self._source = source
-        self._ops = sorted(found, key=lambda op: op.first)
+        self._ops = sorted(ops, key=lambda op: op.first)
 
     def __len__(self) -> int:
         return len(self._ops)

@@ -1,7 +1,7 @@
 """Tensors at the border of subnets that have memory of their own, as on the vendor's runtime.
 
 The compiler gives every tensor an address, and may give one address to two of them that are needed at the same time: a
-result of the TPU that is an output of the net, and a result of the host. On the runtime inputs and outputs of a net lie
+result of the TPU that is an output of the net, and a result of the host. On the runtime inputs and outputs of a net are
 in the user's memory, results of the host in the host's; before a subnet runs on the TPU, what it reads is copied to
 where it was compiled for, and after it the net's outputs are copied from there. Found by recording that runtime.
 """
@@ -34,7 +34,7 @@ class BorderCopy:
 def with_own_memories(stage: Stage, geometry: Geometry, end: int) -> tuple[Stage, tuple[BorderCopy, ...]]:
     """The stage in which no border tensor that is still needed shares its memory, and the copies that this takes.
 
-    ``end``: offset in DDR from which on nothing else lies. Tensors that nothing endangers stay where they are, so most
+    ``end``: offset in DDR above everything else. Tensors that nothing endangers stay where they are, so most
     stages are returned as they came. Nets with branches are left alone: which subnets follow is only known in a run.
     """
     if not all(info.run_mode in _COMPUTING for info in stage.subnets):

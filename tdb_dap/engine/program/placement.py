@@ -1,4 +1,4 @@
-"""Whether every tensor of a program lies in a memory that there is."""
+"""Check that every tensor of a program is in a memory of the chip."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def misplaced(program: Program) -> list[str]:
     """Inputs, outputs and operands of commands outside of all memories, one line each and once for each address."""
-    found = [
+    problems = [
         f"{word} {tensor.name} at %{tensor.view.name} is in no known memory"
         for word, tensors in (("input", program.inputs), ("output", program.outputs))
         for tensor in tensors
@@ -41,5 +41,5 @@ def misplaced(program: Program) -> list[str]:
         command = program.commands[int(rows.ordinal[index])]
         title = view.space.title
         where = "no known memory" if view.space is Space.UNKNOWN else f"no part of {title} that the model has"
-        found.append(f"command {command.ordinal} ({command.name}): %{view.name} is in {where}")
-    return found
+        problems.append(f"command {command.ordinal} ({command.name}): %{view.name} is in {where}")
+    return problems

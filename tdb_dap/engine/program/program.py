@@ -175,7 +175,7 @@ class Program(ABC):
         return False
 
     def borders_of(self, launch: Launch) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """Inputs and outputs of the net of a launch, where they lie for it."""
+        """Inputs and outputs of the net of a launch, where they are for it."""
         return self.inputs, self.outputs
 
     def made_by(self, launch: Launch) -> tuple[Tensor, ...]:
@@ -244,8 +244,8 @@ class Program(ABC):
 
 def collected_rows(program: Program) -> AccessRows | None:
     """The ``access_rows`` of a program where they were asked for before: of a long program they take a while."""
-    found: AccessRows | None = program.__dict__.get("access_rows")
-    return found
+    rows: AccessRows | None = program.__dict__.get("access_rows")
+    return rows
 
 
 def program_html(program: Program) -> str:
@@ -268,6 +268,6 @@ def program_html(program: Program) -> str:
     ]
     return html.block(
         html.fields(about),
-        html.table(("", "name", "type", "shape", "lies at", "scale", "zero point"), tensors),
+        html.table(("", "name", "type", "shape", "address", "scale", "zero point"), tensors),
         html.table(("subnet", "runs", "commands", "gives"), subnets),
     )

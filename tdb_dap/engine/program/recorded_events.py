@@ -114,7 +114,7 @@ class RecordedEvents:
         return len(self.engine)
 
     def clip(self, sizes: Mapping[Space, int]) -> None:
-        """Leave out what lies beyond these sizes: an emulator's memories may be larger than the chip's."""
+        """Leave out what is beyond these sizes: an emulator's memories may be larger than the chip's."""
 
         def inside(piece: Piece) -> bool:
             return piece.start < sizes.get(piece.space, piece.start + 1)
@@ -220,14 +220,14 @@ class _Reader:
             handler = by_number.get(kind)
             if handler is not None:
                 handler(index, flags, core, start, size)
-        found = self._found
-        if not found.launches:
-            found.launches.append(RecordedLaunch(None, 0))
-        found.launches[0].start = 0
-        for launch, following in zip(found.launches, found.launches[1:], strict=False):
+        events = self._found
+        if not events.launches:
+            events.launches.append(RecordedLaunch(None, 0))
+        events.launches[0].start = 0
+        for launch, following in zip(events.launches, events.launches[1:], strict=False):
             launch.stop = following.start
-        found.launches[-1].stop = found.row_count
-        return found
+        events.launches[-1].stop = events.row_count
+        return events
 
     def _region(self, index: int) -> None:
         region = self._recording.parsed(index, Region.parse)
@@ -245,13 +245,15 @@ class _Reader:
         return self._offset_of(self._ddr_start + offset) if space is Space.GLOBAL else offset
 
     def _row(self, engine: int, core: int, descriptor: int) -> int:
-        found = self._found
+        events = self._found
         if core >= _MOST_CORES:
-            raise BadInput(f"{self._recording.path}: command {found.row_count} is of core {core}; no chip has so many")
-        found.engine.append(engine)
-        found.core.append(core)
-        found.descriptor.append(descriptor)
-        return found.row_count - 1
+            raise BadInput(
+                f"{self._recording.path}: command {events.row_count} is of core {core}; no chip has that many cores"
+            )
+        events.engine.append(engine)
+        events.core.append(core)
+        events.descriptor.append(descriptor)
+        return events.row_count - 1
 
     def _command(self, index: int, flags: int, core: int, start: int, size: int) -> None:
         self._flush(index, self._changed_before.get(self._command_count, ()))
@@ -283,9 +285,9 @@ class _Reader:
     def _read_blocks(self) -> None:
         """Contents of memory: at the start, and what changed before which command without one.
 
-        A block of DDR or L2 is told before any command touches it for the first time, so the first is what was there at
-        the start; of a core's own memories only what the recording has before its commands. What did not come from the
-        host by then, in a launch, the firmware has written in it.
+        A block of DDR or L2 is reported before the first command that touches it: its first report is its content at
+        the start. Of a core's own memories only the reports before its commands count. Bytes of a launch that did not
+        come from the host by then were written by the firmware.
         """
         known: defaultdict[tuple[Space, int], _Known] = defaultdict(_Known)
         busy: set[int] = set()
@@ -297,8 +299,8 @@ class _Reader:
                 commands += 1
                 busy.add(core)
             elif kind == Event.HASH:
-                told = self._recording.parsed(index, Hash.parse)
-                known[self._space(told.space), core].add(told.offset, told.offset + told.size)
+                hashed = self._recording.parsed(index, Hash.parse)
+                known[self._space(hashed.space), core].add(hashed.offset, hashed.offset + hashed.size)
             elif kind == Event.REGION:
                 self._region(index)
             elif kind == Event.LAUNCH_BEGIN:
@@ -363,13 +365,13 @@ class _Reader:
         self._tell(self._block(flags, core, start, size)[0])
 
     def _hash(self, index: int, flags: int, core: int, start: int, size: int) -> None:
-        told = self._recording.parsed(index, Hash.parse)
-        space = self._space(told.space)
-        piece = Piece(space, core, self._offset(space, told.offset), told.size)
+        hashed = self._recording.parsed(index, Hash.parse)
+        space = self._space(hashed.space)
+        piece = Piece(space, core, self._offset(space, hashed.offset), hashed.size)
         self._tell(piece)
         self._found.extents.append(piece)
         if self._found.row_count:
-            self._found.expected.setdefault(self._found.row_count - 1, []).append(Expected(piece, told.value))
+            self._found.expected.setdefault(self._found.row_count - 1, []).append(Expected(piece, hashed.value))
 
     def _base(self, index: int, flags: int, core: int, start: int, size: int) -> None:
         base = self._recording.parsed(index, Base.parse)
@@ -428,7 +430,7 @@ class _Reader:
 
 
 def merged_extents(pieces: list[Piece], space: Space, grain: int) -> Iterator[tuple[int, int]]:
-    """[start, stop) of the parts of a space that pieces lie in, in steps of ``grain``, with no gap below it."""
+    """[start, stop) of the parts of a space that pieces are in, in steps of ``grain``, with no gap below it."""
     ends = sorted(
         (piece.start // grain * grain, -(-(piece.start + piece.size) // grain) * grain)
         for piece in pieces

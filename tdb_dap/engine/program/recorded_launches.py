@@ -18,9 +18,9 @@ from tdb_dap.engine.recording.payloads import LaunchTensor
 from tdb_dap.engine.source.dynamic_records import moved
 
 
-def launches_of(found: Sequence[RecordedLaunch]) -> Iterator[Launch]:
+def launches_of(launches: Sequence[RecordedLaunch]) -> Iterator[Launch]:
     """The launches that were told, in order."""
-    for launch in found:
+    for launch in launches:
         if launch.info is not None:
             shapes = ", ".join("×".join(map(str, tensor.shape)) for tensor in launch.info.inputs)
             yield Launch(launch.info.number, launch.info.net, shapes, launch.start, launch.stop)
@@ -92,11 +92,11 @@ class Borders:
         known: Sequence[TensorInfo],
         copies: list[Piece],
     ) -> tuple[TensorInfo, ...]:
-        """Tensors that lie where the launch was told, else where the runtime has copied as many bytes.
+        """Tensors that are where the launch was told, else where the runtime has copied as many bytes.
 
         It copies other things before them, which may be as long: the model when it is loaded, shapes of outputs.
         """
-        found: list[TensorInfo] = []
+        infos: list[TensorInfo] = []
         copies = copies[::-1]
         for index, tensor in list(enumerate(tensors))[::-1]:
             model = known[index] if index < len(known) else None
@@ -109,7 +109,7 @@ class Borders:
                     continue
                 address = self._geometry.device_address(Space.GLOBAL, copies[run.stop - 1].start)
                 del copies[run.start : run.stop]
-            found.append(
+            infos.append(
                 TensorInfo(
                     name=model.name if model else f"{role}{index}",
                     dtype=dtype,
@@ -121,7 +121,7 @@ class Borders:
                     memory_mode=tensor.mode,
                 )
             )
-        return tuple(found[::-1])
+        return tuple(infos[::-1])
 
 
 def side_by_side(copies: Sequence[Piece], size: int) -> range:

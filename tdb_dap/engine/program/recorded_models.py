@@ -77,8 +77,8 @@ class RecordedModels:
 
     def model_of(self, launch: LaunchBegin) -> RecordedModel | None:
         """The model that a launch is of: the last one loaded that has its net."""
-        found = (model for model in reversed(self.models) if _net(model, launch.net) is not None)
-        return next(found, None)
+        candidates = (model for model in reversed(self.models) if _net(model, launch.net) is not None)
+        return next(candidates, None)
 
     def folder_of(self, launch: LaunchBegin) -> str:
         """Name of the folder of a launch's net, where the nets of its model were compiled apart; else empty."""
@@ -101,7 +101,7 @@ class RecordedModels:
 
 
 def model_in(program: CompiledProgram) -> RecordedModel:
-    """The model of a program, with the files beside it."""
+    """The model of a program, with the files next to it."""
     context = program.context
     source, locations = (bytes(read_file(file)) if file else None for file in (context.mlir, context.locations))
     return RecordedModel(0, str(context.bmodel), program.bmodel.metadata, source, locations, mlir=context.mlir)
@@ -112,7 +112,7 @@ def _net(model: RecordedModel, name: str) -> Net | None:
 
 
 def _read(recording: Recording) -> list[RecordedModel]:
-    found: list[RecordedModel] = []
+    models: list[RecordedModel] = []
     for name, content in recording.files.items():
         folder, _, rest = name.partition("/")
         number, _, file = rest.partition("/")
@@ -121,7 +121,7 @@ def _read(recording: Recording) -> list[RecordedModel]:
         metadata = read_metadata(content, f"{recording.path}: {name}")
         info = recording.files.get(f"{_FOLDER}/{number}/info.json", b"{}")
         mlir = _text_in(info, "mlir")
-        found.append(
+        models.append(
             RecordedModel(
                 int(number),
                 _text_in(info, "path"),
@@ -132,16 +132,16 @@ def _read(recording: Recording) -> list[RecordedModel]:
                 Path(mlir) if mlir else None,
             )
         )
-    return sorted(found, key=lambda model: model.number)
+    return sorted(models, key=lambda model: model.number)
 
 
 def _nets(recording: Recording, folder: str) -> dict[str, tuple[bytes, bytes | None]]:
-    found: dict[str, tuple[bytes, bytes | None]] = {}
+    nets: dict[str, tuple[bytes, bytes | None]] = {}
     for name, content in recording.files.items():
         net, _, file = name.removeprefix(folder).partition("/")
         if name.startswith(folder) and file == "final.mlir":
-            found[net] = content, recording.files.get(f"{folder}{net}/tensor_location.json")
-    return found
+            nets[net] = content, recording.files.get(f"{folder}{net}/tensor_location.json")
+    return nets
 
 
 def _text_in(info: bytes, key: str) -> str:

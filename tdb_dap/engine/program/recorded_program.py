@@ -1,7 +1,7 @@
 """A recorded run of the vendor's runtime as a program: every command that it executed, and what the host did between.
 
 A launch of a net is what a subnet is in a compiled model. DDR is one space whose offsets are absolute addresses: where
-addresses have tags, the base registers that were recorded say where a tag lies, and they may change from launch to
+addresses have tags, the base registers that were recorded say where a tag is, and they may change from launch to
 launch.
 """
 
@@ -44,7 +44,7 @@ from tdb_dap.engine.source.dynamic_records import moved
 from tdb_dap.errors import BadInput
 
 GRAIN = 1 << 16
-"""DDR exists in pieces of so many bytes, around what was used."""
+"""Bytes of a piece of DDR; only pieces that were used exist."""
 
 _ENGINES = {0: "tiu", 1: "dma", 2: "hau", 3: "sdma"}
 """Engine by the number that the vendor's library is called with.
@@ -153,10 +153,10 @@ class RecordedProgram(Program):
         return f"{launch.title}, {part.function}:" if part.function else f"{launch.title}:"
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notices(self) -> tuple[str, ...]:
         """Texts about what is not in the recording: it was interrupted, or the recorder could not see everything."""
-        told = (self.recording.payload(index) for index in self.recording.of(Event.REMARK).tolist())
-        texts = (self.recording.remark, *(text.decode("utf-8", "replace")[:_LONGEST_REMARK] for text in told))
+        payloads = (self.recording.payload(index) for index in self.recording.of(Event.REMARK).tolist())
+        texts = (self.recording.remark, *(text.decode("utf-8", "replace")[:_LONGEST_NOTICE] for text in payloads))
         return tuple(dict.fromkeys(visible(text) for text in texts if text))
 
     has_waits = False
@@ -237,14 +237,14 @@ class RecordedProgram(Program):
             for tensor in (*launch.info.inputs, *launch.info.outputs)
             if tensor.size
         ]
-        found = list(merged_extents([*self.events.extents, *tensors], Space.GLOBAL, GRAIN))
-        size = sum(stop - start for start, stop in found)
+        extents = list(merged_extents([*self.events.extents, *tensors], Space.GLOBAL, GRAIN))
+        size = sum(stop - start for start, stop in extents)
         if size > limits.DEVICE_MEMORY:
             raise BadInput(
                 f"{self.recording.path}: its commands use {size:,} bytes of DDR, more than the limit of "
                 f"{limits.readable(limits.DEVICE_MEMORY)}; is the file damaged?"
             )
-        return found
+        return extents
 
     def ddr_regions(self, to_write: bool = False) -> list[Region]:
         regions = [
@@ -267,8 +267,8 @@ class RecordedProgram(Program):
 
     def _content(self, piece: Piece) -> Bytes:
         if piece.content is None:
-            whole = np.full(-(-piece.size // 8), piece.word, "<u8").view(np.uint8)
-            return whole[: piece.size]
+            words = np.full(-(-piece.size // 8), piece.word, "<u8").view(np.uint8)
+            return words[: piece.size]
         return self.recording.data[piece.content : piece.content + piece.size]
 
     def fill_tables(self, memory: Memory, tables: str) -> None:
@@ -325,7 +325,7 @@ class RecordedProgram(Program):
         return f"the {piece.size:,} bytes from %{name} are not those of the recorded run"
 
 
-_LONGEST_REMARK = 200
+_LONGEST_NOTICE = 200
 
 _HEAD = 256
 """Bytes of a recorded descriptor, at most."""

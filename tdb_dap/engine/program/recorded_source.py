@@ -73,10 +73,10 @@ class Part:
 
 def parts_of(events: RecordedEvents, models: RecordedModels, source: RecordedSource) -> list[Part]:
     """The launches cut where dynamic subnets begin and end."""
-    found: list[Part] = []
+    parts: list[Part] = []
     for index, launch in enumerate(events.launches):
         pieces = list(_pieces(index, launch, events.queued))
-        found += pieces
+        parts += pieces
         if launch.info is None or (stage := models.stage_of(launch.info)) is None:
             continue
         model = models.model_of(launch.info)
@@ -86,17 +86,17 @@ def parts_of(events: RecordedEvents, models: RecordedModels, source: RecordedSou
             piece.function = f"{source.prefix_of(model, piece.net)}subfunc_{number}"
             piece.arguments = _arguments(launch.info, stage, number)
             piece.lengths = _lengths(stage, number)
-    return found
+    return parts
 
 
 def _lengths(stage: Stage, number: int) -> dict[tuple[int, str], int]:
     """Core and engine -> commands of a subnet in the bmodel."""
     subnet = next((subnet for subnet in stage.subnets if subnet.id == number), None)
-    found: dict[tuple[int, str], int] = {}
+    lengths: dict[tuple[int, str], int] = {}
     for core, groups in enumerate(subnet.groups if subnet is not None else ()):
-        found[core, "tiu"] = sum(group.tiu_count for group in groups)
-        found[core, "dma"] = sum(group.dma_count for group in groups)
-    return found
+        lengths[core, "tiu"] = sum(group.tiu_count for group in groups)
+        lengths[core, "dma"] = sum(group.dma_count for group in groups)
+    return lengths
 
 
 def _path(
@@ -192,43 +192,43 @@ class RecordedSource:
     def __init__(
         self, models: RecordedModels, path_of: Callable[[bytes, str], Path], launched: Container[str] = ()
     ) -> None:
-        whole = {model.source: model for model in models.models if model.source is not None and not model.nets}
-        apart = [
+        static_models = {model.source: model for model in models.models if model.source is not None and not model.nets}
+        others = [
             ((model.number, net), source)
             for model in models.models
             for net, (source, _) in model.nets.items()
             if net in launched
         ]
         self._prefixes = {
-            (model.number, ""): f"{_module(model, number)}." if len(whole) + len(apart) > 1 else ""
+            (model.number, ""): f"{_module(model, number)}." if len(static_models) + len(others) > 1 else ""
             for number, model in enumerate(models.models)
         }
         self._prefixes |= {
-            key: f"model{key[0]}.{key[1]}." if len(models.models) > 1 else f"{key[1]}." for key, _ in apart
+            key: f"model{key[0]}.{key[1]}." if len(models.models) > 1 else f"{key[1]}." for key, _ in others
         }
         self.mlir: MlirFile | None = None
         self._locations: dict[tuple[int, str], list[LocationRecord]] = {}
         self._first_lines: dict[tuple[int, str], int] = {}
-        if not whole and not apart:
+        if not static_models and not others:
             return
-        parts = [(self._prefixes[model.number, ""], source) for source, model in whole.items()]
-        parts += [(self._prefixes[key], source) for key, source in apart]
+        parts = [(self._prefixes[model.number, ""], source) for source, model in static_models.items()]
+        parts += [(self._prefixes[key], source) for key, source in others]
         joined = JoinedText(parts)
-        first = dict(zip(whole, joined.before, strict=False))
+        first = dict(zip(static_models, joined.before, strict=False))
         self._first_lines = {(one.number, ""): first[one.source] for one in models.models if one.source in first}
-        self._first_lines |= dict(zip((key for key, _ in apart), joined.before[len(whole) :], strict=True))
+        self._first_lines |= dict(zip((key for key, _ in others), joined.before[len(static_models) :], strict=True))
         text = joined.text.decode("utf-8", "replace")
-        if not apart:
-            own = [model.own_file() for model in whole.values()]
+        if not others:
+            own = [model.own_file() for model in static_models.values()]
             path = own[0] if len(own) == 1 else None
             origins = [
                 SourceFile(there or Path(), hashlib.sha256(source).hexdigest(), before)
-                for source, there, before in zip(whole, own, joined.before, strict=True)
+                for source, there, before in zip(static_models, own, joined.before, strict=True)
             ]
             sha256, several = (origins[0].sha256, ()) if len(origins) == 1 else ("", tuple(origins))
             self.mlir = MlirFile(text, path or path_of(joined.text, ""), sha256, parts=several)
             return
-        names = [*("" for _ in whole), *(net for (_, net), _ in apart)]
+        names = [*("" for _ in static_models), *(net for (_, net), _ in others)]
         files = [
             SourceFile(path_of(source, net), hashlib.sha256(source).hexdigest(), before)
             for (_, source), net, before in zip(parts, names, joined.before, strict=True)
@@ -250,12 +250,12 @@ class RecordedSource:
             if self.mlir.function_named(part.function) is None:
                 continue
             own = [commands[ordinal] for ordinal in range(part.start, part.stop)]
-            found = self._dynamic(part, own) if part.is_dynamic else self._static(part, own)
-            ordinals = [instance for _, instance in found]
-            records = [record for record, _ in found]
+            source_map = self._dynamic(part, own) if part.is_dynamic else self._static(part, own)
+            ordinals = [instance for _, instance in source_map]
+            records = [record for record, _ in source_map]
             key = (part.model.number, part.net) if part.model is not None else (0, "")
             regions = _regions(self.mlir, part.function, self._first_lines.get(key, 0))
-            part.relocations = _relocations(found, own, geometry, regions, part)
+            part.relocations = _relocations(source_map, own, geometry, regions, part)
             for index, instance in enumerate(ordinals, len(raw)):
                 owners[instance] = index
             raw += [relocated(record, number, part.relocations) for record in records]
@@ -263,7 +263,7 @@ class RecordedSource:
         return SourceMap(self.mlir, records_, owners, np.array([record.line for record in raw], np.int64))
 
     def _dynamic(self, part: Part, commands: Sequence[Command]) -> list[tuple[LocationRecord, list[int]]]:
-        """The ops of a dynamic function, found by what the firmware told."""
+        """The ops of a dynamic function, from the firmware's report."""
         assert self.mlir is not None
         mapped = map_commands(self.mlir, part.function, commands, part.boundaries, part.queued)
         records = records_of(mapped, part.arguments)
@@ -280,7 +280,7 @@ class RecordedSource:
             # The runtime copies inputs to where the subnet expects them, with commands of its own.
             while len(stream) > part.lengths.get(key, len(stream)) and by_ordinal[stream[0]].name == _COPY:
                 del stream[0]
-        found: list[tuple[LocationRecord, list[int]]] = []
+        mapped: list[tuple[LocationRecord, list[int]]] = []
         for record in self._records_of(part):
             ordinals: list[int] = []
             for engine, first, last in zip(("tiu", "dma"), record.before, record.after, strict=True):
@@ -288,8 +288,8 @@ class RecordedSource:
                 if not 0 <= first <= last <= len(stream):
                     return []
                 ordinals += stream[first:last]
-            found.append((record, sorted(ordinals)))
-        return found
+            mapped.append((record, sorted(ordinals)))
+        return mapped
 
     def _records_of(self, part: Part) -> list[LocationRecord]:
         """The compiler's records of the subnet of a part, with the lines of the one text."""
@@ -316,7 +316,7 @@ def _module(model: RecordedModel, number: int) -> str:
 
 
 def _relocations(
-    found: Sequence[tuple[LocationRecord, Sequence[int]]],
+    mapped: Sequence[tuple[LocationRecord, Sequence[int]]],
     commands: Sequence[Command],
     geometry: Geometry,
     regions: Sequence[tuple[int, int]],
@@ -335,23 +335,25 @@ def _relocations(
             {entry["address"] for entry in record.list_of(key) if entry},
             _touched(ordinals, by_ordinal, is_write, geometry),
         )
-        for record, ordinals in found[:_MOST_COUNTED]
+        for record, ordinals in mapped[:_MOST_COUNTED]
         for is_write, key in ((False, "operands"), (True, "results"))
     ]
     everywhere = {address for _, touched in looked for address in touched}
     base = geometry.device_address(Space.GLOBAL, 0)
     # The runtime tells addresses without the tag that commands on some chips have.
     found_moves = [
-        Relocation(old, old + 1, told - old, name)
+        Relocation(old, old + 1, candidate - old, name)
         for (old, name), new in part.borders.items()
-        for told in (new, base + new)
-        if told in everywhere
+        for candidate in (new, base + new)
+        if candidate in everywhere
     ]
     explained = {move.start + move.offset for move in found_moves}
     placed = {move.start for move in found_moves}
-    opaque = _opaque(found, by_ordinal) if part.is_dynamic else frozenset[str]()
+    opaque = _opaque(mapped, by_ordinal) if part.is_dynamic else frozenset[str]()
     given = [
-        Relocation(old, old + 1, next(told for told in (new, base + new) if _is_ddr(told, geometry)) - old, name)
+        Relocation(
+            old, old + 1, next(candidate for candidate in (new, base + new) if _is_ddr(candidate, geometry)) - old, name
+        )
         for (old, name), new in part.borders.items()
         if name in opaque and old not in placed and (_is_ddr(new, geometry) or _is_ddr(base + new, geometry))
     ]
@@ -374,11 +376,13 @@ def _is_ddr(address: int, geometry: Geometry) -> bool:
     return geometry.locate(address)[0] is Space.GLOBAL
 
 
-def _opaque(found: Sequence[tuple[LocationRecord, Sequence[int]]], by_ordinal: Mapping[int, Command]) -> frozenset[str]:
+def _opaque(
+    mapped: Sequence[tuple[LocationRecord, Sequence[int]]], by_ordinal: Mapping[int, Command]
+) -> frozenset[str]:
     """Names of operands of ops some of whose commands are not decoded: what those read is not seen."""
     return frozenset(
         entry["name"]
-        for record, ordinals in found
+        for record, ordinals in mapped
         if any(not by_ordinal[ordinal].has_descriptor for ordinal in ordinals)
         for entry in record.list_of("operands")
         if entry
@@ -422,9 +426,9 @@ def _regions(mlir: MlirFile, function: str, first: int) -> list[tuple[int, int]]
     ``first``: lines before those of its own file.
     """
     at = mlir.function_named(function)
-    found: dict[str, int] = {}
+    regions: dict[str, int] = {}
     for line in mlir.lines[first : at.line if at is not None else first]:
         if line.lstrip().startswith("module"):
-            found.update({name: int(number) for name, number in _PLACES.findall(line)})
-    pairs = ((found.get(f"{name}_addr"), found.get(f"{name}_size", 0)) for name in ("coeff", "neuron", "io"))
+            regions.update({name: int(number) for name, number in _PLACES.findall(line)})
+    pairs = ((regions.get(f"{name}_addr"), regions.get(f"{name}_size", 0)) for name in ("coeff", "neuron", "io"))
     return [(start, start + size) for start, size in pairs if start is not None and size]

@@ -75,7 +75,7 @@ class CommandStart:
     """An engine begins with a command. ``engine``: 0 TIU, 1 DMA, 3 SDMA, ...; ``descriptor``: 256 bytes at most.
 
     ``mark``: number, among the MARK events, of the last one before the firmware queued it; NO_MARK if there is none, or
-    the command comes from a command stream. What lies in ``descriptor`` after the command itself means nothing.
+    the command comes from a command stream. What is in ``descriptor`` after the command itself means nothing.
     """
 
     engine: int

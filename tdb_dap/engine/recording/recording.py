@@ -1,4 +1,4 @@
-"""Reading a ``.tdbrec`` file: complete, interrupted, damaged, or made by somebody unfriendly."""
+"""Reading a ``.tdbrec`` file: complete, interrupted, damaged or malicious."""
 
 from __future__ import annotations
 

@@ -60,12 +60,12 @@ class Comparison:
     @property
     def summary(self) -> str:
         """One line: verdict, similarities and, where it fails, which elements differ."""
-        found = self.metrics
+        metrics = self.metrics
         text = brief(self)
-        if self.complaints and found.first_bad is not None:
-            text += f", first at {self._element(found.first_bad)}"
-            if found.worst is not None and found.worst != found.first_bad:
-                text += f", most at {self._element(found.worst)}"
+        if self.complaints and metrics.first_bad is not None:
+            text += f", first at {self._element(metrics.first_bad)}"
+            if metrics.worst is not None and metrics.worst != metrics.first_bad:
+                text += f", most at {self._element(metrics.worst)}"
         return text
 
     def _element(self, index: tuple[int, ...]) -> str:
@@ -75,13 +75,13 @@ class Comparison:
 
 def brief(comparison: Comparison) -> str:
     """The summary with the number of elements that differ, and none of them."""
-    found = comparison.metrics
-    text = f"{comparison.verdict}: cosine {found.cosine:.6f}, euclidean {found.euclidean:.6f}"
-    text += f", max difference {found.max_abs:.6g}"
-    if found.nan_count:
-        text += f", {found.nan_count} NaN"
-    if comparison.complaints and found.first_bad is not None:
-        text += f", {found.bad_count:,} of {found.size:,} elements differ"
+    metrics = comparison.metrics
+    text = f"{comparison.verdict}: cosine {metrics.cosine:.6f}, euclidean {metrics.euclidean:.6f}"
+    text += f", max difference {metrics.max_abs:.6g}"
+    if metrics.nan_count:
+        text += f", {metrics.nan_count} NaN"
+    if comparison.complaints and metrics.first_bad is not None:
+        text += f", {metrics.bad_count:,} of {metrics.size:,} elements differ"
     return text
 
 

@@ -20,7 +20,7 @@ _BLOCK = 1 << 15
 
 _CLOSE_ABSOLUTE = 1e-8
 _LEAST_CHANNEL = 0.1
-"""A channel counts as at least so long beside the average channel, so that one of noise alone is not judged by it."""
+"""Least length of a channel relative to the average channel, so that a channel of noise alone is not judged."""
 
 
 @dataclass(frozen=True)
@@ -171,10 +171,10 @@ def _elements(
     actual: Array, expected: Array, relative: float, dtype: DType | None, scale: float, room: Room
 ) -> _Elements | None:
     """None where one of the tensors holds an infinity or NaN."""
-    found = _Elements(room.truths(expected.shape))
+    elements = _Elements(room.truths(expected.shape))
     is_float = dtype is not None and dtype.name in _PRECISION
     # What is done for each element is done for as many at a time as the caches hold, with all that is needed of them.
-    x, y, all_bad = (array.reshape(-1) for array in (actual, expected, found.bad))
+    x, y, all_bad = (array.reshape(-1) for array in (actual, expected, elements.bad))
     most = 0.0
     for start in range(0, expected.size, _BLOCK):
         bad = all_bad[start : start + _BLOCK]
@@ -183,10 +183,10 @@ def _elements(
         largest = float(distance.max())
         if not math.isfinite(largest):
             return None
-        if largest > found.biggest:
-            found.biggest, found.worst = largest, start + int(distance.argmax())
+        if largest > elements.biggest:
+            elements.biggest, elements.worst = largest, start + int(distance.argmax())
         np.abs(other, out=bound)
-        found.reach = max(found.reach, float(bound.max()))
+        elements.reach = max(elements.reach, float(bound.max()))
         if is_float and dtype is not None:
             np.abs(own, out=step)
             np.maximum(step, bound, out=step)
@@ -194,12 +194,12 @@ def _elements(
         bound *= relative
         bound += _CLOSE_ABSOLUTE
         np.greater(distance, bound, out=bad)
-        found.count += int(np.count_nonzero(bad))
+        elements.count += int(np.count_nonzero(bad))
     if is_float:
-        found.ulp = float(np.rint(most))
+        elements.ulp = float(np.rint(most))
     elif dtype is not None and not dtype.is_float:
-        found.ulp = float(np.rint(found.biggest / scale))
-    return found
+        elements.ulp = float(np.rint(elements.biggest / scale))
+    return elements
 
 
 def _most_steps(difference: Array, magnitude: Array, dtype: DType, scale: float) -> float:
@@ -218,15 +218,15 @@ def _most_steps(difference: Array, magnitude: Array, dtype: DType, scale: float)
 
 
 def _measured(
-    found: _Elements,
+    elements: _Elements,
     sides: tuple[Array, Array],
     room: Room,
     broken: Array | None,
     counts: tuple[int, int, int, int],
 ) -> Metrics:
     """The metrics of the whole tensor. ``counts``: NaN and infinities."""
-    shape = found.bad.shape
-    axis, size = channel_axis(shape), found.bad.size
+    shape = elements.bad.shape
+    axis, size = channel_axis(shape), elements.bad.size
     sums = _sums(*sides, axis, room)
     noise, signal = _squares_without_means(*sides, sums.error / size, sums.expected / size, room)
     # Both halves of the middle count: the sum of both is twice as long.
@@ -238,14 +238,14 @@ def _measured(
         euclidean=1.0 - math.sqrt(sums.error_square) / (length + 1e-7),
         # Both without their mean, as the compiler's own comparison has it.
         sqnr=10 * math.log10(signal / noise) if noise and signal else math.inf,
-        max_abs=found.biggest,
-        max_rel=found.biggest / found.reach if found.reach else found.biggest,
-        max_ulp=found.ulp,
+        max_abs=elements.biggest,
+        max_rel=elements.biggest / elements.reach if elements.reach else elements.biggest,
+        max_ulp=elements.ulp,
         size=size,
-        bad_count=found.count,
-        first_bad=_place(np.unravel_index(int(found.bad.argmax()), shape)) if found.count else None,
-        first_bad_per_axis=_first_per_axis(found.bad) if found.count else None,
-        worst=_place(np.unravel_index(found.worst, shape)),
+        bad_count=elements.count,
+        first_bad=_place(np.unravel_index(int(elements.bad.argmax()), shape)) if elements.count else None,
+        first_bad_per_axis=_first_per_axis(elements.bad) if elements.count else None,
+        worst=_place(np.unravel_index(elements.worst, shape)),
         channel_axis=axis,
         worst_channel=channel,
         channel=similarity,
@@ -286,19 +286,19 @@ def _sums(actual: Array, expected: Array, axis: int | None, room: Room) -> _Sums
     """All sums in one pass, a block after the other."""
     channels = expected.shape[axis] if axis is not None else 1
     inner = math.prod(expected.shape[axis + 1 :]) if axis is not None else 1
-    found = _Sums(np.zeros(channels), np.zeros(channels))
+    sums = _Sums(np.zeros(channels), np.zeros(channels))
     parts: list[tuple[float, ...]] = []
     x, y = actual.reshape(-1), expected.reshape(-1)
     for start, stop in _blocks(x.size, channels, inner):
         own, other, error, middle, _ = room.part(x, y, start, stop)
         np.add(own, other, out=middle)
         parts.append((error.sum(), other.sum(), _product(own, own), _product(other, other), _product(own, other)))
-        for numbers, squares in ((error, found.errors), (middle, found.middles)):
+        for numbers, squares in ((error, sums.errors), (middle, sums.middles)):
             _add_squares(numbers, start, inner, squares)
-    found.error, found.expected, found.actual_square, found.expected_square, found.product = (
+    sums.error, sums.expected, sums.actual_square, sums.expected_square, sums.product = (
         math.fsum(column) for column in zip(*parts, strict=True)
     )
-    return found
+    return sums
 
 
 def _blocks(size: int, channels: int, inner: int) -> Iterator[tuple[int, int]]:
@@ -308,8 +308,8 @@ def _blocks(size: int, channels: int, inner: int) -> Iterator[tuple[int, int]]:
             for start in range(first, first + inner, _BLOCK):
                 yield start, min(start + _BLOCK, first + inner)
         return
-    whole = channels if inner == 1 else inner
-    step = max(1, _BLOCK // whole) * whole
+    row = channels if inner == 1 else inner
+    step = max(1, _BLOCK // row) * row
     for start in range(0, size, step):
         yield start, min(start + step, size)
 

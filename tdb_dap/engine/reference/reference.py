@@ -72,7 +72,7 @@ class Reference:
         self._sources[name] = self._sources[own]
 
     def has_size(self, name: str, size: int) -> bool:
-        """Whether an array of a file has so many elements."""
+        """Whether an array of a file has this number of elements."""
         shape = self.shape(name)
         return shape is not None and prod(shape) == size
 
@@ -121,8 +121,8 @@ class Reference:
 
         ``shape``: of the tensor in the model; where the file has its axes in another order, they are put in this one.
         """
-        found = self.own_name(name)
-        return None if found is None else in_order_of(self._numbers(found), shape)
+        own = self.own_name(name)
+        return None if own is None else in_order_of(self._numbers(own), shape)
 
     def is_in_order(self, name: str, shape: tuple[int, ...]) -> bool:
         """Whether what the file has of a tensor lists the same elements in the same order as ``shape``, or is none."""
@@ -135,13 +135,13 @@ class Reference:
 
     def shape(self, name: str) -> tuple[int, ...] | None:
         """Shape of what ``whole`` finds, most often without reading it."""
-        found = self.own_name(name)
-        if found is None:
+        own = self.own_name(name)
+        if own is None:
             return None
-        source = self._sources[found]
+        source = self._sources[own]
         if isinstance(source, LargeNpz):
-            return source.shape(self._own_names.get(found, found))
-        return self._numbers(found).shape
+            return source.shape(self._own_names.get(own, own))
+        return self._numbers(own).shape
 
     @property
     def nbytes(self) -> int:
@@ -168,11 +168,11 @@ class Reference:
             return None
         try:
             with np.errstate(over="ignore"):  # infinite is what a chip would have of it, and differs
-                found = self._part(name, value).astype(np.float32, copy=False)
+                part = self._part(name, value).astype(np.float32, copy=False)
         except (ValueError, IndexError):
             return None
-        fits = value.view is not None and value.view.size == found.size
-        return found.reshape(value.view.shape) if fits and value.view is not None else found
+        fits = value.view is not None and value.view.size == part.size
+        return part.reshape(value.view.shape) if fits and value.view is not None else part
 
     def fits(self, value: MappedTensor) -> bool:
         """Whether there are expected numbers of a value, as many as its view has; no number is read."""

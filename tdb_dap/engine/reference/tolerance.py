@@ -42,22 +42,22 @@ class Tolerance:
         """Metrics beyond a limit, one phrase each; empty if the tensor passes."""
         if metrics.equal:
             return ()
-        found: list[str] = []
+        complaints: list[str] = []
         if metrics.broken:
-            found.append(_not_numbers(metrics))
+            complaints.append(_not_numbers(metrics))
         if metrics.bad_count:
-            found += _below("cosine", metrics.cosine, self.cosine)
-            found += _below("euclidean", metrics.euclidean, self.euclidean)
+            complaints += _below("cosine", metrics.cosine, self.cosine)
+            complaints += _below("euclidean", metrics.euclidean, self.euclidean)
             if self.channel is not None and metrics.channel <= self.channel and not metrics.broken:
-                found.append(
+                complaints.append(
                     f"channel {metrics.worst_channel} euclidean {metrics.channel:.6f} (limit {self.channel:g})"
                 )
-        found += _above("max difference", metrics.max_abs, self.max_abs)
-        found += _above("ULP", metrics.max_ulp, self.ulp)
-        found += _above("share of bad elements", metrics.bad_share, self.bad_share)
+        complaints += _above("max difference", metrics.max_abs, self.max_abs)
+        complaints += _above("ULP", metrics.max_ulp, self.ulp)
+        complaints += _above("share of bad elements", metrics.bad_share, self.bad_share)
         if self.sqnr is not None and metrics.sqnr < self.sqnr:
-            found.append(f"SQNR {metrics.sqnr:.1f} dB (limit {self.sqnr:g})")
-        return tuple(found)
+            complaints.append(f"SQNR {metrics.sqnr:.1f} dB (limit {self.sqnr:g})")
+        return tuple(complaints)
 
 
 def _not_numbers(metrics: Metrics) -> str:
@@ -145,11 +145,11 @@ class Tolerances:
         return any(fits(name, pattern) for pattern in self.excepted)
 
 
-def _limits(text: str, whole: str) -> dict[str, float]:
+def _limits(text: str, option: str) -> dict[str, float]:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) == 2 and not any("=" in part for part in parts):
         parts = [f"cosine={parts[0]}", f"euclidean={parts[1]}"]
-    found: dict[str, float] = {}
+    limits: dict[str, float] = {}
     for part in parts:
         key, _, number = part.partition("=")
         try:
@@ -157,14 +157,14 @@ def _limits(text: str, whole: str) -> dict[str, float]:
             limit = float(number)
         except (KeyError, ValueError):
             raise BadInput(
-                f"tolerance {whole!r}: {part!r} is not LIMIT=NUMBER; limits are {', '.join(_KEYS)}, for example "
+                f"tolerance {option!r}: {part!r} is not LIMIT=NUMBER; limits are {', '.join(_KEYS)}, for example "
                 "'f16:cosine=0.98' or 'conv*:ulp=2'"
             ) from None
         least, most = _RANGES[name]
         if not least <= limit <= most:  # nor is NaN, to which everything would compare as within the limit
-            raise BadInput(f"tolerance {whole!r}: {part!r}: {key.strip()} is a number from {least:g} to {most:g}")
-        found[name] = limit
-    return found
+            raise BadInput(f"tolerance {option!r}: {part!r}: {key.strip()} is a number from {least:g} to {most:g}")
+        limits[name] = limit
+    return limits
 
 
 assert {f.name for f in fields(Tolerance)} == set(_KEYS.values()) == set(_RANGES)

@@ -16,8 +16,8 @@ def element(tag: str, content: str | Iterable[str], style: Style | None = None) 
     from html import escape  # takes a millisecond, and only notebooks need it
 
     inner = escape(content) if isinstance(content, str) else "".join(content)
-    told = "; ".join(f"{name}: {value}" for name, value in (style or {}).items())
-    return f"<{tag}{f' style={chr(34)}{escape(told)}{chr(34)}' if told else ''}>{inner}</{tag}>"
+    css = "; ".join(f"{name}: {value}" for name, value in (style or {}).items())
+    return f"<{tag}{f' style={chr(34)}{escape(css)}{chr(34)}' if css else ''}>{inner}</{tag}>"
 
 
 def text_of(value: Any) -> str:

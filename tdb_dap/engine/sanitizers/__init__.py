@@ -34,15 +34,15 @@ def _before_the_run(module: str, function: str) -> Callable[[], Observer]:
 
 def _birth(special: str) -> Callable[[], Observer]:
     def make() -> Observer:
-        found: Observer = _part("births", "Birth")(_part("births", special))
-        return found
+        observer: Observer = _part("origins", "Origin")(_part("origins", special))
+        return observer
 
     return make
 
 
 def _uninitialized() -> Observer:
-    found: Observer = _part("uninitialized", "Uninitialized")()
-    return found
+    observer: Observer = _part("uninitialized", "Uninitialized")()
+    return observer
 
 
 def _words(condition: str | None) -> list[str]:
@@ -141,19 +141,19 @@ BY_NAME: dict[str, Filter] = {known.name: known for known in SANITIZERS}
 
 
 def made(entries: Mapping[str, str | None], suppressed: Sequence[str] = ()) -> dict[str, Observer]:
-    """Observers by name. ``suppressed``: places that none of them is to report, beside those in the conditions."""
+    """Observers by name. ``suppressed``: places that none of them is to report, besides those in the conditions."""
     return {name: _suppressing(BY_NAME[name].make(condition), [*suppressed]) for name, condition in entries.items()}
 
 
 def chosen(entries: Sequence[str]) -> dict[str, str | None]:
     """Name -> condition, from ``all``, ``NAME`` or ``NAME: CONDITION``; BadExpression names what is not known."""
-    found: dict[str, str | None] = {}
+    chosen_names: dict[str, str | None] = {}
     for entry in entries:
         name, _, condition = (part.strip() for part in entry.partition(":"))
         if name == "all":
-            found.update({known.name: condition or None for known in SANITIZERS if known.in_all})
+            chosen_names.update({known.name: condition or None for known in SANITIZERS if known.in_all})
         elif name in BY_NAME:
-            found[name] = condition or None
+            chosen_names[name] = condition or None
         else:
             raise BadExpression(f"there is no sanitizer {name!r}; there are all, {', '.join(BY_NAME)}")
-    return found
+    return chosen_names

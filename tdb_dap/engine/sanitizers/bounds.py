@@ -46,24 +46,24 @@ Rows = NDArray[np.int64]
 def bounds(program: Program) -> Iterator[Finding]:
     """One finding for each access, in the order of execution."""
     rows = program.access_rows
-    found = {**_outside_of_memory(program, rows), **_outside_of_banks(program, rows)}
+    problems = {**_outside_of_memory(program, rows), **_outside_of_banks(program, rows)}
     # How long a stream is, only its bytes tell.
     passed_over = rows.views.which(lambda view: view.layout is Layout.STREAM)
     passed_over[_idle(rows)] = True
-    rest = np.setdiff1d(np.flatnonzero(~passed_over[rows.view]), list(found))
+    rest = np.setdiff1d(np.flatnonzero(~passed_over[rows.view]), list(problems))
     for row, text in _outside_of_buffers(program, rows, rest):
-        found[row] = text
-    said: set[tuple[int, str]] = set()
-    for row in sorted(found):
+        problems[row] = text
+    reported: set[tuple[int, str]] = set()
+    for row in sorted(problems):
         command = program.commands[int(rows.ordinal[row])]
-        if (command.ordinal, found[row]) in said:
+        if (command.ordinal, problems[row]) in reported:
             continue
-        said.add((command.ordinal, found[row]))
+        reported.add((command.ordinal, problems[row]))
         verb = "writes" if rows.is_write[row] else "reads"
-        text = f"{title_of(command)} {verb} {_bytes(program, rows, row)}: {found[row]}"
+        text = f"{title_of(command)} {verb} {_bytes(program, rows, row)}: {problems[row]}"
         # What is read beyond a buffer and not used does no harm.
-        harmless = found[row].endswith((_OWN_PAGE, _FREE)) or (
-            not rows.is_write[row] and found[row].startswith((_BEYOND, _ADJOINING))
+        harmless = problems[row].endswith((_OWN_PAGE, _FREE)) or (
+            not rows.is_write[row] and problems[row].startswith((_BEYOND, _ADJOINING))
         )
         yield Finding(
             NAME,
@@ -78,12 +78,12 @@ def bounds(program: Program) -> Iterator[Finding]:
 def _idle(rows: AccessRows) -> list[int]:
     """Views of commands that copy one element onto itself: compilers emit them to pass time, at the end of a lane."""
     single = rows.views.which(lambda view: view.size == 1)
-    found: list[int] = []
+    idle: list[int] = []
     for row in np.flatnonzero(rows.is_write & single[rows.view]).tolist():
         views = {int(rows.view[other]) for other in rows.of_command(int(rows.ordinal[row]))}
         if len(views) == 2 and len({rows.views.key(view) for view in views}) == 1:
-            found += views
-    return found
+            idle += views
+    return idle
 
 
 def _bytes(program: Program, rows: AccessRows, row: int) -> str:
@@ -99,16 +99,16 @@ def _bytes(program: Program, rows: AccessRows, row: int) -> str:
 def _outside_of_memory(program: Program, rows: AccessRows) -> dict[int, str]:
     """Row -> what it leaves."""
     geometry = program.target.geometry
-    found: dict[int, str] = {}
+    problems: dict[int, str] = {}
     sizes = {Space.L2: geometry.l2_bytes, Space.STATIC: geometry.static_bytes, Space.LOCAL: geometry.lane_bytes}
     for space, size in sizes.items():
         what = "lane" if space is Space.LOCAL else space.title
         for row in np.flatnonzero((rows.space == SPACES.index(space)) & (rows.stop > size)).tolist():
-            found[row] = f"{int(rows.stop[row]) - size:,} bytes beyond the end of its {what} ({size:,} bytes)"
+            problems[row] = f"{int(rows.stop[row]) - size:,} bytes beyond the end of its {what} ({size:,} bytes)"
     for row in np.flatnonzero((rows.space == LOCAL) & (rows.lane_stop > geometry.lanes)).tolist():
-        found[row] = f"lane {int(rows.lane_stop[row]) - 1} does not exist: there are {geometry.lanes}"
+        problems[row] = f"lane {int(rows.lane_stop[row]) - 1} does not exist: there are {geometry.lanes}"
     for row in np.flatnonzero(rows.space == SPACES.index(Space.UNKNOWN)).tolist():
-        found[row] = "no memory has this address"
+        problems[row] = "no memory has this address"
     regions = sorted(program.ddr_regions(), key=lambda region: region.start)
     starts = np.array([region.start for region in regions], np.int64)
     stops = np.maximum.accumulate(np.array([region.stop for region in regions], np.int64))
@@ -116,8 +116,8 @@ def _outside_of_memory(program: Program, rows: AccessRows) -> dict[int, str]:
     region = np.searchsorted(starts, rows.start[in_ddr], side="right") - 1
     outside = (region < 0) | (rows.stop[in_ddr] > stops[region]) if regions else np.ones(in_ddr.size, np.bool_)
     for row in in_ddr[outside].tolist():
-        found[row] = _into_the_next(regions, int(rows.start[row]), int(rows.stop[row])) or _NOWHERE
-    return found
+        problems[row] = _into_the_next(regions, int(rows.start[row]), int(rows.stop[row])) or _NOWHERE
+    return problems
 
 
 _NOWHERE = "the model has no such bytes in DDR"
@@ -141,7 +141,7 @@ def _outside_of_banks(program: Program, rows: AccessRows) -> dict[int, str]:
         Layout.LANE_ROWS: (geometry.lane_bytes // _ROWS_OF_LANE_ROWS, "eighth of the lane"),
     }
     chosen = rows.views.which(lambda view: view.layout in units)
-    found: dict[int, str] = {}
+    problems: dict[int, str] = {}
     for row in np.flatnonzero(chosen[rows.view]).tolist():
         view = rows.views[int(rows.view[row])]
         size, what = units[view.layout]
@@ -149,8 +149,8 @@ def _outside_of_banks(program: Program, rows: AccessRows) -> dict[int, str]:
         if view.layout is Layout.LANE_ROWS and view.strides is not None:
             stop -= (view.shape[0] - 1) * view.strides[0] * view.dtype.itemsize
         if start // size != (stop - 1) // size:
-            found[row] = f"it leaves its {what} ({size:,} bytes)"
-    return found
+            problems[row] = f"it leaves its {what} ({size:,} bytes)"
+    return problems
 
 
 _BEYOND = "beyond the buffers of "
@@ -158,8 +158,8 @@ _OWN_PAGE = ", in the page of one of them"
 """Padding that no other tensor shares: compilers clear or fill it in blocks."""
 
 
-_FREE = ", where no tensor lies that is still read"
-"""Scratch space that the compiler's record leaves out: whatever lies there, nobody misses it."""
+_FREE = ", which holds no tensor that is still read"
+"""Scratch space that the compiler's record omits: its contents do not matter."""
 
 
 def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Iterator[tuple[int, str]]:
@@ -246,20 +246,20 @@ def _buffers_of(record: OpRecord) -> dict[Space, Runs] | None:
     out.
     """
     unit = {Space.LOCAL: record.geometry.eu_bytes, Space.GLOBAL: _WORD}
-    found: dict[Space, list[tuple[int, int]]] = {Space.LOCAL: [], Space.GLOBAL: []}
+    extents: dict[Space, list[tuple[int, int]]] = {Space.LOCAL: [], Space.GLOBAL: []}
     views = list(record.buffers)
     for value in (*record.operands, *record.results):
         if value.view is None:
             return None
         views.append(value.view)
     for view in views:
-        if view.space in found:
+        if view.space in extents:
             try:
                 pieces = rectangles(view)
             except BadAccess:
                 return None
-            found[view.space] += [(start, align(stop, unit[view.space])) for start, stop, _, _ in pieces]
-    return {space: merged(np.array(runs, np.int64).reshape(-1, 2)) for space, runs in found.items()}
+            extents[view.space] += [(start, align(stop, unit[view.space])) for start, stop, _, _ in pieces]
+    return {space: merged(np.array(runs, np.int64).reshape(-1, 2)) for space, runs in extents.items()}
 
 
 def _takes_padding(rows: AccessRows, row: int, tensors: list[View]) -> bool:
@@ -276,7 +276,7 @@ def _takes_padding(rows: AccessRows, row: int, tensors: list[View]) -> bool:
 
 
 def _inside(rows: AccessRows, chosen: Rows, bound: Runs) -> NDArray[np.bool_]:
-    """Whether each row lies in one of the stretches."""
+    """Whether each row is in one of the ranges."""
     if not len(bound):
         return np.zeros(chosen.size, np.bool_)
     after = np.searchsorted(bound[:, 0], rows.start[chosen], side="right") - 1

@@ -23,8 +23,8 @@ NAME = "decode"
 
 def decoding(program: Program) -> Iterator[Finding]:
     """All that is wrong, one finding each, in the order of execution."""
-    found = [*_set_bits(program), *_ids(program), *program.access_rows.undefined]
-    for ordinal, text in sorted(found):
+    problems = [*_set_bits(program), *_ids(program), *program.access_rows.undefined]
+    for ordinal, text in sorted(problems):
         command = program.commands[ordinal]
         yield Finding(NAME, "A command is not well formed", f"{title_of(command)}: {text}", ordinal, (command.asm,))
 

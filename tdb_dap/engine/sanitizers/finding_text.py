@@ -17,6 +17,6 @@ def title_of(command: Command) -> str:
 
 
 def place_text(place: ByteRanges, geometry: Geometry) -> str:
-    """The number of bytes and where the first of them lies: ``128 bytes from R4.64 on``."""
+    """The number of bytes and where the first of them is: ``128 bytes from R4.64 on``."""
     where = f"{place.size:,} byte{'s' if place.size != 1 else ''} from {geometry.name(place.space, place.start)} on"
     return f"{where} in core {place.core}" if place.core and place.space in (Space.LOCAL, Space.STATIC) else where

@@ -88,16 +88,16 @@ def _is_state(rows: AccessRows, record: OpRecord, ordinal: int, is_read_later: C
 
 def _tensors(rows: AccessRows, ordinal: int, is_write: bool) -> set[frozenset[Rectangle]]:
     """The rectangles of each tensor that a command writes, or reads."""
-    found: dict[int, set[Rectangle]] = {}
+    by_ordinal: dict[int, set[Rectangle]] = {}
     columns = (rows.space, rows.start, rows.stop, rows.lane, rows.lane_stop)
     for row in rows.of_command(ordinal):
         if rows.is_write[row] == is_write:
-            found.setdefault(int(rows.view[row]), set()).add(tuple(int(column[row]) for column in columns))
-    return {frozenset(rectangles) for rectangles in found.values()}
+            by_ordinal.setdefault(int(rows.view[row]), set()).add(tuple(int(column[row]) for column in columns))
+    return {frozenset(rectangles) for rectangles in by_ordinal.values()}
 
 
 def _has_no_part(program: Program, record: OpRecord) -> bool:
-    """Whether an op works on what lies in memory outside of the cores, and on this core takes and stores none of it."""
+    """Whether an op works on what is in memory outside of the cores, and on this core takes and stores none of it."""
     if record.is_local or _reaches_out(program.access_rows, record):
         return False
     alike = program.source.records_at(record.line)

@@ -16,7 +16,7 @@ from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
 from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.harmless import is_repeated
 from tdb_dap.engine.sanitizers.overlap import SharedBytes, unordered_overlaps
-from tdb_dap.system.remarks import remark
+from tdb_dap.system.notices import notice
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
@@ -28,7 +28,7 @@ NAME = "hazard"
 def hazards(program: Program) -> Iterator[Finding]:
     """One finding for each pair of commands, about the one that is executed later here."""
     if not program.has_waits:
-        remark(f"{NAME}: a recording does not tell which command waits for which; look at the compiled model")
+        notice(f"{NAME}: a recording does not tell which command waits for which; look at the compiled model")
         return
     rows = program.access_rows
     shared = SharedBytes(rows)

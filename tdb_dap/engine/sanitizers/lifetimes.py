@@ -1,4 +1,4 @@
-"""When memory begins to belong to an op: what it holds then is left over from others, and not to be used.
+"""When memory begins to belong to an op: its contents are then stale, and must not be used.
 
 An op's results and buffers begin with its first command. The scratchpad of a core holds nothing that lasts from one
 layer group, or op outside of groups, to the next. Groups may overlap: the next one loads its weights before the last
@@ -24,8 +24,8 @@ Period = tuple[int, bool, "int | None"]
 
 
 @dataclass(frozen=True)
-class Birth:
-    """Lifetimes that begin with a command. ``left``: stretches of every lane of its core left over from before."""
+class LifetimeStart:
+    """Lifetimes that begin with a command. ``left``: stale ranges of every lane of its core."""
 
     record: OpRecord
     left: tuple[tuple[int, int], ...]
@@ -36,7 +36,7 @@ class Lifetimes:
     """The births of a program by ordinal."""
 
     def __init__(self, program: Program) -> None:
-        self._births: dict[int, list[Birth]] = {}
+        self._starts: dict[int, list[LifetimeStart]] = {}
         mlir = program.source.mlir
         seen: set[tuple[int, str]] = set()
         records = [record for record in program.source.records if record.ordinals]
@@ -56,11 +56,11 @@ class Lifetimes:
             begun.add((record.core, now))
             still = {period for core, period in begun if core == record.core and ends[core, period] >= record.first}
             left = written.until(record.core, record.first, still) if clears else ()
-            self._births.setdefault(record.first, []).append(Birth(record, left, tuple(_results(record, seen))))
+            self._starts.setdefault(record.first, []).append(LifetimeStart(record, left, tuple(_results(record, seen))))
 
-    def at(self, ordinal: int) -> list[Birth]:
+    def at(self, ordinal: int) -> list[LifetimeStart]:
         """Lifetimes that begin with a command."""
-        return self._births.get(ordinal, [])
+        return self._starts.get(ordinal, [])
 
 
 class _Written:

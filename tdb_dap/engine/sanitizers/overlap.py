@@ -26,15 +26,15 @@ class _Side:
 
 def unordered_overlaps(rows: AccessRows, lines: list[Timeline]) -> Column:
     """Pairs of row numbers, shape (n, 2), whose rectangles meet and whose commands nothing orders."""
-    found: list[Column] = [np.zeros((0, 2), np.int64)]
+    columns: list[Column] = [np.zeros((0, 2), np.int64)]
     sides = [_side(rows, line) for line in lines]
     for first in range(len(lines)):
         for second in range(first + 1, len(lines)):
             same_core = lines[first].core == lines[second].core
             one, other = (_reachable(rows, sides[t], same_core) for t in (first, second))
             for pairs in _unordered(one, other, lines[first].clocks[:, second], lines[second].clocks[:, first]):
-                found.append(pairs[_meet(rows, pairs)])
-    return np.concatenate(found)
+                columns.append(pairs[_meet(rows, pairs)])
+    return np.concatenate(columns)
 
 
 def _side(rows: AccessRows, line: Timeline) -> _Side:
@@ -80,11 +80,11 @@ def _unordered(one: _Side, other: _Side, known: Column, known_back: Column) -> I
 
 def _meet(rows: AccessRows, pairs: Column) -> NDArray[np.bool_]:
     a, b = pairs.T
-    found = rows.is_write[a] | rows.is_write[b]
-    found &= (rows.start[a] < rows.stop[b]) & (rows.start[b] < rows.stop[a])
-    found &= (rows.space[a] == rows.space[b]) & (rows.core[a] == rows.core[b])
-    found &= (rows.space[a] != LOCAL) | ((rows.lane[a] < rows.lane_stop[b]) & (rows.lane[b] < rows.lane_stop[a]))
-    return found
+    meet = rows.is_write[a] | rows.is_write[b]
+    meet &= (rows.start[a] < rows.stop[b]) & (rows.start[b] < rows.stop[a])
+    meet &= (rows.space[a] == rows.space[b]) & (rows.core[a] == rows.core[b])
+    meet &= (rows.space[a] != LOCAL) | ((rows.lane[a] < rows.lane_stop[b]) & (rows.lane[b] < rows.lane_stop[a]))
+    return meet
 
 
 class SharedBytes:

@@ -2,7 +2,7 @@
 
 Counted are elements of integer results of 8 and 16 bits that are the largest or, of signed formats, the smallest number
 there is, beyond the share that an operand has of them already. Moves clip nothing and are left out, and so are commands
-that are told to: those with one of these numbers as a constant.
+that are set to: those with one of these numbers as a constant.
 """
 
 from __future__ import annotations

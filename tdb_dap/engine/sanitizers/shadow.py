@@ -1,6 +1,6 @@
 """Shadow memory: one mark for each byte of the chip's memories that says whether somebody wrote it.
 
-A mark is 0 where the byte is defined. UNWRITTEN: nobody has written it. LEFT_OVER: what it holds belongs to an op that
+A mark is 0 where the byte is defined. UNWRITTEN: uninitialised. LEFT_OVER: stale, it belongs to an op that
 is over. Other marks are numbers of origins: the byte was computed from bytes of the first two kinds.
 """
 
@@ -113,15 +113,15 @@ class Shadow:
         """Whether all is defined in what encloses an access: then it has no marks. If not, it need not have any."""
         if place in self._clear:
             return True
-        if found := self._has_no_marks(place):
+        if unmarked := self._has_no_marks(place):
             self._clear.add(place)
-        return found
+        return unmarked
 
     def _has_no_marks(self, place: Place) -> bool:
         code, core, start, stop, lane, lane_stop = place
         if code == LOCAL:
-            found = self.memory.local(core)[lane:lane_stop, start:stop]
-            return found.shape == (lane_stop - lane, stop - start) and not found.max(initial=0)
+            marks = self.memory.local(core)[lane:lane_stop, start:stop]
+            return marks.shape == (lane_stop - lane, stop - start) and not marks.max(initial=0)
         space = SPACES[code]
         if self._is_constant_place(space, start):
             return True
@@ -131,7 +131,7 @@ class Shadow:
             return False
 
     def marks(self, view: View) -> Array | None:
-        """The marks of a view, a word for each of its elements; None if all are 0, or it lies nowhere."""
+        """The marks of a view, a word for each of its elements; None if all are 0, or it is nowhere."""
         if self._is_constant(view):
             return None
         try:
@@ -168,7 +168,7 @@ class Shadow:
             return
 
     def leave(self, core: int, stretches: Iterable[tuple[int, int]]) -> None:
-        """Mark stretches of every lane of a core as left over from now on."""
+        """Mark ranges of every lane of a core as stale from now on."""
         self._clear.clear()
         for start, stop in stretches:
             if self._history.limit:
@@ -247,5 +247,5 @@ class Defined:
         part = slice(begin, max((mine.stop for mine in each if mine), default=begin))
         columns = (rows.space, rows.core, rows.start, rows.stop, rows.lane, rows.lane_stop)
         places = zip(*[column[part].tolist() for column in columns], strict=True)
-        found = list(zip(rows.is_write[part].tolist(), places, rows.view[part].tolist(), strict=True))
-        return [found[mine.start - begin : mine.stop - begin] if mine else [] for mine in each]
+        accesses = list(zip(rows.is_write[part].tolist(), places, rows.view[part].tolist(), strict=True))
+        return [accesses[mine.start - begin : mine.stop - begin] if mine else [] for mine in each]

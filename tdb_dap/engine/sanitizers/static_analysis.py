@@ -37,5 +37,5 @@ class Known(Observer):
         return self._found
 
     def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
-        found = self.findings(inspector.program).get(command.ordinal)
-        return found[0] if found else None
+        finding = self.findings(inspector.program).get(command.ordinal)
+        return finding[0] if finding else None

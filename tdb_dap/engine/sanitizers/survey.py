@@ -32,17 +32,17 @@ def survey(
 
     ``progress`` receives the number of commands done; ``comes_back``: if not, time stays where the run has ended.
     """
-    found = known_ahead(debugger, sanitizers.values())
+    findings = known_ahead(debugger, sanitizers.values())
     running = [observer for observer in sanitizers.values() if _known(observer) is None]
     stopped = ""
     if running:
         with debugger.machine.excursion() if comes_back else nullcontext():
-            stopped = _run(debugger, running, found, progress)
-    return Survey(tuple(sorted(found, key=lambda finding: finding.focus)), stopped)
+            stopped = _run(debugger, running, findings, progress)
+    return Survey(tuple(sorted(findings, key=lambda finding: finding.focus)), stopped)
 
 
 class Companions:
-    """Sanitizers that look on while the program runs from the start to the end for another reason.
+    """Sanitizers that observe a run that another tool makes from start to end.
 
     ``observers``: those that are to be called then.
     """
@@ -59,14 +59,14 @@ class Companions:
 
 def known_ahead(debugger: Debugger, sanitizers: Iterable[Observer]) -> list[Finding]:
     """Findings that need no run of the program, in the order of execution."""
-    found: list[Finding] = []
+    reported: list[Finding] = []
     for observer in sanitizers:
         known = _known(observer)
         for findings in known.findings(debugger.program).values() if known is not None else ():
-            found += [
+            reported += [
                 f for f in findings if not isinstance(observer, Suppressing) or observer.keeps(debugger.inspector, f)
             ]
-    return sorted(found, key=lambda finding: finding.focus)
+    return sorted(reported, key=lambda finding: finding.focus)
 
 
 def _known(observer: Observer) -> Known | None:
@@ -74,7 +74,7 @@ def _known(observer: Observer) -> Known | None:
     return inner if isinstance(inner, Known) else None
 
 
-def _run(debugger: Debugger, running: list[Observer], found: list[Finding], progress: Callable[[int], None]) -> str:
+def _run(debugger: Debugger, running: list[Observer], findings: list[Finding], progress: Callable[[int], None]) -> str:
     announcer = Announcer(debugger.inspector, running)
     debugger.machine.travel(0)
     try:
@@ -83,7 +83,7 @@ def _run(debugger: Debugger, running: list[Observer], found: list[Finding], prog
             announcer.run_ahead()
             if debugger.ordinal == before:
                 announcer.execute()
-                found += announcer.heard
+                findings += announcer.heard
             progress(debugger.ordinal)
     except (NotSimulated, BackendFailed) as error:
         return str(error)

@@ -88,7 +88,7 @@ def dependent(
             return Dependence({view: np.ones(_bytes_shape(view), np.bool_) for view in results})
         runs.append(pretended.written)
     by_byte = any(_is_partial(words, view) for view, words in marks.items())
-    found: dict[View, Array] = {}
+    dependent_values: dict[View, Array] = {}
     clears = False
     for view in results:
         one, other = (np.ascontiguousarray(run[view]).reshape(view.shape) for run in runs)
@@ -97,8 +97,8 @@ def dependent(
             zero = (view.dtype.widen(one) == 0) & (view.dtype.widen(other) == 0)
             clears = clears or bool((differs.any(-1) & zero).any())
             differs &= ~zero[..., np.newaxis]
-        found[view] = differs if by_byte else np.broadcast_to(differs.any(-1, keepdims=True), differs.shape)
-    return Dependence(found, clears)
+        dependent_values[view] = differs if by_byte else np.broadcast_to(differs.any(-1, keepdims=True), differs.shape)
+    return Dependence(dependent_values, clears)
 
 
 def _bytes_shape(view: View) -> tuple[int, ...]:

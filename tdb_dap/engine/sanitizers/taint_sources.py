@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
 
 _STORIES = {
-    UNWRITTEN: "nobody has written them",
-    LEFT_OVER: "they are left over from an op that is over",
+    UNWRITTEN: "they are uninitialised",
+    LEFT_OVER: "they are stale, written by an op that has ended",
     MANY: "where they come from is not kept, there are too many such places",
 }
 
@@ -39,12 +39,12 @@ class TaintSources:
 
     def of(self, command: Command, marks: Mapping[View, Array], roles: Mapping[View, str]) -> int:
         """The mark of what a command computes from marked operands: their oldest origin, or a new one."""
-        found = {mark for words in marks.values() for mark in _marks_in(words)}
-        old = [mark for mark in found if mark <= MANY]
+        numbers = {mark for words in marks.values() for mark in _marks_in(words)}
+        old = [mark for mark in numbers if mark <= MANY]
         if old:
             return min(old)
         view, words = next(iter(marks.items()))
-        why = "that are left over from an op that is over" if LEFT_OVER in found else "that nobody has written"
+        why = "that are stale, written by an op that has ended" if LEFT_OVER in numbers else "that are uninitialised"
         text = f"{title_of(command)} takes {byte_count(words)} from {view.name} {why} as {roles[view]}"
         origin = TaintSource(command.ordinal, text)
         if origin not in self._known:
@@ -78,8 +78,8 @@ def byte_count(words: Array) -> str:
 
 
 def _marks_in(words: Array) -> list[int]:
-    found = np.flatnonzero(np.bincount(_bytes(words), minlength=256)).tolist()
-    return [mark for mark in found if mark]
+    numbers = np.flatnonzero(np.bincount(_bytes(words), minlength=256)).tolist()
+    return [mark for mark in numbers if mark]
 
 
 def _bytes(words: Array) -> Array:

@@ -1,4 +1,4 @@
-"""``uninitialized``: bytes that nobody wrote, or that are left over from an op that is over, are used.
+"""``uninitialized``: reads of bytes that are uninitialised, or stale from an op that has ended.
 
 That they are read is no fault yet: padding is, all the time. Their marks are carried on from operands to results, and
 reported where they first get out: into a tensor in DDR, into a value that differs from the reference, into
@@ -18,7 +18,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.edits import MemoryEdit
 from tdb_dap.engine.sanitizers.finding_text import title_of
-from tdb_dap.engine.sanitizers.lifetimes import Birth, Lifetimes
+from tdb_dap.engine.sanitizers.lifetimes import Lifetimes, LifetimeStart
 from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Defined, Shadow
 from tdb_dap.engine.sanitizers.taint import dependent
 from tdb_dap.engine.sanitizers.taint_sources import TaintSources, byte_count, marked_words
@@ -83,8 +83,8 @@ class Uninitialized(Observer):
         """Bring the marks past a command that is still to be executed, if that is possible. There are no edits."""
         assert self._defined is not None
         assert self._lifetimes is not None
-        for birth in self._lifetimes.at(ordinal):
-            self._begin(shadow, birth)
+        for start in self._lifetimes.at(ordinal):
+            self._begin(shadow, start)
         if not self._defined.carry(shadow, ordinal):
             return False
         self._known[ordinal] = None
@@ -181,19 +181,19 @@ class Uninitialized(Observer):
             if isinstance(edit, MemoryEdit) and edit.moment == ordinal:
                 shadow.define(edit.after)
         assert self._lifetimes is not None
-        for birth in self._lifetimes.at(ordinal):
-            self._begin(shadow, birth)
+        for start in self._lifetimes.at(ordinal):
+            self._begin(shadow, start)
 
-    def _begin(self, shadow: Shadow, birth: Birth) -> None:
+    def _begin(self, shadow: Shadow, start: LifetimeStart) -> None:
         """Mark the buffers of an op as undefined, except its operands."""
-        record = birth.record
-        shadow.leave(record.core, birth.left)
-        if not birth.results:
+        record = start.record
+        shadow.leave(record.core, start.left)
+        if not start.results:
             return
         operands = [value.view for value in record.operands if value.view is not None]
-        kept = [view for view in operands if any(share_a_byte(view, result) for result in birth.results)]
+        kept = [view for view in operands if any(share_a_byte(view, result) for result in start.results)]
         marks = [shadow.marks(view) for view in kept]
-        for view in birth.results:
+        for view in start.results:
             shadow.fill(view, LEFT_OVER)
         for view, words in zip(kept, marks, strict=True):
             shadow.put(view, words)
@@ -239,7 +239,7 @@ class Uninitialized(Observer):
         """A product with zero clears what holds numbers, and keeps NaN and infinity."""
         view, words = next(iter(marks.items()))
         text = (
-            f"{title_of(command)} clears {byte_count(words)} of {view.name}, which nobody defined, by a product with "
+            f"{title_of(command)} clears {byte_count(words)} of {view.name}, which is undefined, by a product with "
             "0: NaN and infinity stay NaN"
         )
         title = "Undefined memory is cleared by a product"
@@ -256,8 +256,8 @@ class Uninitialized(Observer):
             if any(value.view is None for value in record.results):
                 return True
             views = [value.view for value in record.results if value.view is not None]
-            found = [shadow.marks(view) for view in views if view.space is Space.GLOBAL]
-            return any(words is not None and self._origins.holds(words, mark) for words in found)
+            stored = [shadow.marks(view) for view in views if view.space is Space.GLOBAL]
+            return any(words is not None and self._origins.holds(words, mark) for words in stored)
         return True
 
     def _outputs(self, inspector: Inspector, command: Command) -> Finding | None:
@@ -272,8 +272,8 @@ class Uninitialized(Observer):
     def _finding(self, command: Command, what: str, marks: Array, mark: int | None = None) -> Finding:
         origin, ordinal = self._origins.story(marks, mark)
         related = () if ordinal is None or ordinal == command.ordinal else (ordinal,)
-        text = f"{what} {byte_count(marks)} that nobody defined: {origin}"
-        return Finding(NAME, "Bytes that nobody wrote are used", text, command.ordinal, (command.asm,), related)
+        text = f"{what} {byte_count(marks)} that are undefined: {origin}"
+        return Finding(NAME, "Uninitialised bytes are read", text, command.ordinal, (command.asm,), related)
 
 
 def _marked_operands(description: Description, shadow: Shadow) -> tuple[dict[View, Array], dict[View, str]]:
@@ -282,7 +282,7 @@ def _marked_operands(description: Description, shadow: Shadow) -> tuple[dict[Vie
     marks: dict[View, Array] = {}
     roles: dict[View, str] = {}
     for operand in description.reads:
-        if isinstance(operand, View) and operand not in marks and (found := shadow.marks(operand)) is not None:
-            marks[operand] = found
+        if isinstance(operand, View) and operand not in marks and (operand_marks := shadow.marks(operand)) is not None:
+            marks[operand] = operand_marks
             roles[operand] = names.get(id(operand), "its old value")
     return marks, roles

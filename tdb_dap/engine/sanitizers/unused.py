@@ -1,4 +1,4 @@
-"""``unused``: a command whose results nobody reads before they are overwritten, or the program ends.
+"""``unused``: a command whose results are not read before they are overwritten, or the program ends.
 
 Compilers make few such commands, and none that matters, except for passing time. Where there is one, the command that
 should have read it may be missing, come too early, or read another place.
@@ -52,7 +52,7 @@ def unused(program: Program) -> Iterator[Finding]:
             continue
         command = program.commands[ordinal]
         what = place_text(readers.place(int(results[0])), program.target.geometry)
-        text = f"{title_of(command)} writes {what} which nobody reads until they are overwritten or the program ends"
+        text = f"{title_of(command)} writes {what} which are not read before they are overwritten or the program ends"
         yield Finding(NAME, "A result is not used", text, ordinal, (command.asm,), severity="warning")
 
 
@@ -84,8 +84,8 @@ def _next_touching(rows: AccessRows, memory: _Memory, mine: Column, position: Co
     touches = is_there & (memory.start[after] <= start) & (memory.stop[after] > start)
     touches &= (memory.lane[after] <= lane) & (memory.lane_stop[after] > lane)
     touches &= memory.ordinal[after] != rows.ordinal[mine][:, None]
-    found = memory.row[after[np.arange(mine.size), touches.argmax(axis=1)]]
-    return np.where(touches.any(axis=1), found, -1)
+    following = memory.row[after[np.arange(mine.size), touches.argmax(axis=1)]]
+    return np.where(touches.any(axis=1), following, -1)
 
 
 def _is_whole(view: View) -> bool:
@@ -138,8 +138,8 @@ class _Readers:
         begins_there = (rows.start[next_one] == rows.start[written]) & (rows.lane[next_one] == rows.lane[written])
         views = rows.view[next_one]
         has_all = rows.views.which(_is_whole, views[is_read & ~begins_there])[views]
-        found: NDArray[np.bool_] = is_read & (begins_there | has_all)
-        return found
+        certain: NDArray[np.bool_] = is_read & (begins_there | has_all)
+        return certain
 
     def has(self, row: int) -> bool:
         """Follow the bytes of a row until one of them is read, or all are overwritten."""

@@ -1,1 +1,1 @@
-"""final.mlir and the files beside it: lines, ops, records, and the tensors that they name."""
+"""final.mlir and the files next to it: lines, ops, records, and the tensors that they name."""

@@ -55,8 +55,8 @@ class Stage:
 
     def op_named(self, name: str) -> MlirOp | None:
         """The operation that computes a tensor."""
-        found = self.mlir.by_location.get(name, ())
-        return next((op for op in found if op.name not in _NOT_LAYERS), None)
+        ops = self.mlir.by_location.get(name, ())
+        return next((op for op in ops if op.name not in _NOT_LAYERS), None)
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,9 @@ class CompileStages:
     def places(self, op: MlirOp) -> Iterator[tuple[Stage, MlirOp]]:
         """The operations that compute the same tensor in the stages before, latest first."""
         for stage in reversed(self.stages):
-            found = self._first(stage, op)
-            if found is not None:
-                yield stage, found
+            first = self._first(stage, op)
+            if first is not None:
+                yield stage, first
 
     def lines_of(self, stage: Stage, mlir: MlirFile, lines: Iterable[int]) -> list[tuple[int, int]]:
         """Pairs of a line in a stage's file and the first of ``lines`` of final.mlir made for it, ascending."""
@@ -123,9 +123,9 @@ class CompileStages:
             if current.line in seen:
                 continue
             seen.add(current.line)
-            found = self._first(stage, current)
-            if found is not None:
-                return OriginalLayer(found.location, found.name, stage.path, found.line, self._nodes(stage, found))
+            match = self._first(stage, current)
+            if match is not None:
+                return OriginalLayer(match.location, match.name, stage.path, match.line, self._nodes(stage, match))
             before = (current.file.op_defining(value, current.line) for value in current.operands)
             queue += [producer for producer in before if producer is not None and producer.name not in _NOT_LAYERS]
         return None
@@ -133,7 +133,7 @@ class CompileStages:
     def _first(self, stage: Stage, op: MlirOp) -> MlirOp | None:
         # What one layer is taken apart into is called after it: ``y__softmax_reshape``.
         names = (name for loc in op.locations for name in (*layer_names(loc), loc.split("__")[0]))
-        return next((found for name in names if (found := stage.op_named(name)) is not None), None)
+        return next((match for name in names if (match := stage.op_named(name)) is not None), None)
 
     def _nodes(self, stage: Stage, layer: MlirOp) -> tuple[str, ...]:
         """The node that has given the layer its name, and those before it that were merged into it."""
@@ -141,22 +141,22 @@ class CompileStages:
         last = imported.op_named(layer.location)
         if last is None:
             return _node(layer.location)
-        found: list[str] = []
+        nodes: list[str] = []
         queue = [last]
         while queue:
             op = queue.pop(0)
-            found = [*_node(op.location), *found]
+            nodes = [*_node(op.location), *nodes]
             for value in op.operands:
                 before = op.file.op_defining(value, op.line)
                 merged = before is not None and before.name not in _NOT_LAYERS and not stage.op_named(before.location)
                 if before is not None and merged and before not in queue:
                     queue.append(before)
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(nodes))
 
 
 def _node(location: str) -> tuple[str, ...]:
-    found = _NODE.fullmatch(location)
-    return (f"{found[1]} ({found[2]})",) if found else ((location,) if location else ())
+    match = _NODE.fullmatch(location)
+    return (f"{match[1]} ({match[2]})",) if match else ((location,) if location else ())
 
 
 def _stages(path: Path) -> Iterator[Stage]:
@@ -169,8 +169,8 @@ def _stages(path: Path) -> Iterator[Stage]:
         name = entry.get("path")
         if not isinstance(name, str) or Path(name).suffix != ".mlir":
             continue
-        found = (path.parent / name).resolve()
-        if found.is_file():
+        file = (path.parent / name).resolve()
+        if file.is_file():
             modified = entry.get("last_modify")
-            is_changed = isinstance(modified, int | float) and found.stat().st_mtime > modified + 1
-            yield Stage(title, found, is_changed)
+            is_changed = isinstance(modified, int | float) and file.stat().st_mtime > modified + 1
+            yield Stage(title, file, is_changed)

@@ -113,22 +113,22 @@ def map_commands(
     ]
     fits = len(ops) == len(groups)
     by_ordinal = {command.ordinal: command for command in commands}
-    found: list[MappedOp] = []
+    mapped: list[MappedOp] = []
     for op, group in zip(ops, groups, strict=False):
         if op.bodies:
-            found += _in_group(op, group, by_ordinal)
+            mapped += _in_group(op, group, by_ordinal)
         else:
             ordinals = [ordinal for part, _ in group.parts for ordinal in part]
             shape = next((end.shape for _, end in reversed(group.parts) if end is not None), None)
-            found.append(MappedOp(op, ordinals, shape=shape))
+            mapped.append(MappedOp(op, ordinals, shape=shape))
     if not fits:
-        for mapped in found:
-            mapped.is_certain = False
-    return found
+        for entry in mapped:
+            entry.is_certain = False
+    return mapped
 
 
 def _groups(ordinals: Sequence[int], queued: Mapping[int, int], boundaries: Sequence[Boundary]) -> list[_Group]:
-    found: list[_Group] = []
+    groups: list[_Group] = []
     current: _Group | None = None
     open_: list[int] = []
     position = 0
@@ -139,7 +139,7 @@ def _groups(ordinals: Sequence[int], queued: Mapping[int, int], boundaries: Sequ
             position += 1
         if boundary.name == GROUP_BEGIN:
             current = _Group()
-            found.append(current)
+            groups.append(current)
             open_ = []
         elif current is not None and boundary.name in (LOCAL_RESULT, GLOBAL_RESULT):
             current.parts.append((open_, boundary))
@@ -148,7 +148,7 @@ def _groups(ordinals: Sequence[int], queued: Mapping[int, int], boundaries: Sequ
             if open_:
                 current.parts.append((open_, None))
             current, open_ = None, []
-    return found
+    return groups
 
 
 def _in_group(group_op: MlirOp, group: _Group, commands: Mapping[int, Command]) -> Iterator[MappedOp]:
@@ -202,13 +202,13 @@ def _schedule(group: MlirOp, members: Sequence[MlirOp], infos: Mapping[int, Loca
     slices = min(slices, _MOST_SLICES)
     stages = [infos[op.line].get("stage") for op in order]
     last = max(stages, default=0) if slices > 1 else 0
-    found: list[tuple[MlirOp, int]] = []
+    schedule: list[tuple[MlirOp, int]] = []
     for iteration in range(slices + last):
         for op, stage in zip(order, stages, strict=True):
             index = iteration - stage if slices > 1 else 0
             if 0 <= index < slices:
-                found.append((op, index))
-    return found
+                schedule.append((op, index))
+    return schedule
 
 
 _MOST_SLICES = 1 << 16
@@ -281,16 +281,16 @@ def _ends_at(commands: Mapping[int, Command], ordinals: Sequence[int], info: Loc
 def records_of(mapped: Sequence[MappedOp], arguments: Sequence[Argument]) -> list[LocationRecord]:
     """The instances as records of the compiler, with the compiler's addresses and the shapes of the run."""
     known = {f"%arg{index}": argument for index, argument in enumerate(arguments)}
-    found: list[LocationRecord] = []
+    records: list[LocationRecord] = []
     for instance in mapped:
-        found.append(_record_of(instance, known))
+        records.append(_record_of(instance, known))
         op, shape = instance.op, instance.shape
         if op.name in _MOVES and op.operands and op.operands[0] in known:
             shape = known[op.operands[0]].shape
         if shape is not None and op.results:
             known[op.results[0]] = Argument("", shape)
             known.update((name, Argument("", shape)) for name in _yielded(op))
-    return found
+    return records
 
 
 def _yielded(op: MlirOp) -> Iterator[str]:
@@ -368,9 +368,9 @@ def _value(
     is_moved_out = op.name == "tpu.Store" and is_result
     local = maker is not None and maker.group_line is not None and maker.group_line == op.group_line
     if local and maker is not None and not is_moved_out and maker.attributes.get("ginfo"):
-        told = instance.shape if is_result and position == 0 else None
+        known_shape = instance.shape if is_result and position == 0 else None
         here = known.get(op.operands[0] if is_result and op.name in _MOVES and op.operands else value)
-        run = told or (here.shape if here is not None else None)
+        run = known_shape or (here.shape if here is not None else None)
         return _local(maker, instance.slice_index, name, text, run or shape, element, run is not None)
     if match[2] is None or (maker is not None and maker.name.startswith(_ON_PROCESSOR)):
         return {}

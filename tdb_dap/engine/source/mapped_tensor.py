@@ -1,4 +1,4 @@
-"""A tensor that the source map names: where it lies, and what part of the whole it is."""
+"""A tensor that the source map names: where it is, and what part of the whole it is."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class MappedTensor:
         # Compilers before 1.15 do not write the shape; it is that of the memory type.
         self.shape: tuple[int, ...] = tuple(shape or shape_of(self.memory_type))
         if not self._is_a_part:
-            # The index of a nearest resize in a layer group has the slice of the resized tensor beside its own shape,
+            # The index of a nearest resize in a layer group has the slice of the resized tensor next to its own shape,
             # and in DDR an address that is moved on by it.
             self.address -= self._moved_on()
             self.slice_text = ""
@@ -103,14 +103,14 @@ class MappedTensor:
         view = self.view
         if view is None or view.strides is None or len(by) != len(view.shape):
             return self
-        found = copy(self)
-        found.__dict__.pop("view", None)
-        found.address += view.dtype.itemsize * sum(a * b for a, b in zip(by, view.strides, strict=True))
-        whole = by if len(by) != 4 or len(self.slices or ()) != 5 else (*by[:2], 0, *by[2:])
-        if self.slices is not None and len(whole) == len(self.slices):
-            moved = (f"{part.start + a}:{part.stop + a}" for part, a in zip(self.slices, whole, strict=True))
-            found.slice_text = f"[{', '.join(moved)}]"
-        return found
+        result = copy(self)
+        result.__dict__.pop("view", None)
+        result.address += view.dtype.itemsize * sum(a * b for a, b in zip(by, view.strides, strict=True))
+        offsets = by if len(by) != 4 or len(self.slices or ()) != 5 else (*by[:2], 0, *by[2:])
+        if self.slices is not None and len(offsets) == len(self.slices):
+            moved = (f"{part.start + a}:{part.stop + a}" for part, a in zip(self.slices, offsets, strict=True))
+            result.slice_text = f"[{', '.join(moved)}]"
+        return result
 
     @cached_property
     def element_type(self) -> ElementType | None:
@@ -139,8 +139,8 @@ class MappedTensor:
     @property
     def slices(self) -> tuple[slice, ...] | None:
         """The part of the whole tensor that this value is; None for all of it."""
-        found = [slice(int(a), int(b)) for a, b in _SLICE.findall(self.slice_text)]
-        return tuple(found) or None
+        slices = [slice(int(a), int(b)) for a, b in _SLICE.findall(self.slice_text)]
+        return tuple(slices) or None
 
     @property
     def whole_shape(self) -> tuple[int, ...]:
@@ -149,7 +149,7 @@ class MappedTensor:
 
     @property
     def _is_a_part(self) -> bool:
-        """Whether the slice lies within the tensor."""
+        """Whether the slice is within the tensor."""
         return all(part.stop <= extent for part, extent in zip(self.slices or (), self.reshape, strict=False))
 
     @property
@@ -188,9 +188,9 @@ class MappedTensor:
         _, c, d, h, w = self.reshape
         return (h * w, d * h * w, w, 1) if self.is_3d_group else (c * d * h * w, d * h * w, w, 1)
 
-    def expected(self, whole: NDArray[Any]) -> NDArray[Any]:
+    def expected(self, tensor: NDArray[Any]) -> NDArray[Any]:
         """The part of reference data for the whole tensor that this value should hold; ValueError if it cannot fit."""
-        part = whole.reshape(self.reshape) if self.reshape else whole
+        part = tensor.reshape(self.reshape) if self.reshape else tensor
         if self.slices is not None:
             part = part[self.slices]
         return self.arranged(part)

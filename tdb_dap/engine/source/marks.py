@@ -41,15 +41,15 @@ class Marks:
         mlir = self._mlir
         if mlir is None:
             return frozenset()
-        found: set[str] = set()
+        names: set[str] = set()
         for op in mlir.ops.values():
             if op.name == "tpu.Load":
                 weight = mlir.op_visible_in(op.region, op.operands[0]) if op.operands else None
             else:
                 weight = op
             if weight is not None and weight.name == "top.Weight" and not _SHARING.search(weight.text):
-                found.update(op.locations)
-        return frozenset(found)
+                names.update(op.locations)
+        return frozenset(names)
 
     @cached_property
     def shifts(self) -> dict[int, tuple[int, ...]]:
@@ -57,20 +57,20 @@ class Marks:
         mlir = self._mlir
         if mlir is None:
             return {}
-        maps = {found[1]: _shift_of(found[2], found[3]) for line in mlir.lines if (found := _MAP.match(line))}
+        maps = {match[1]: _shift_of(match[2], match[3]) for line in mlir.lines if (match := _MAP.match(line))}
         loads = ((number, _SHIFTED.search(line)) for number, line in enumerate(mlir.lines, 1) if maps)
-        shifts = {number: maps.get(found[1]) for number, found in loads if found}
+        shifts = {number: maps.get(match[1]) for number, match in loads if match}
         return {number: shift for number, shift in shifts.items() if shift is not None}
 
 
 def _shift_of(axes: str, places: str) -> tuple[int, ...] | None:
     """Offset added to each axis; None where a map does anything else."""
-    found = [_AXIS.fullmatch(place.strip()) for place in places.split(",")]
-    if len(found) != len(axes.split(",")) or any(
-        axis is None or int(axis[1]) != number for number, axis in enumerate(found)
+    matches = [_AXIS.fullmatch(place.strip()) for place in places.split(",")]
+    if len(matches) != len(axes.split(",")) or any(
+        axis is None or int(axis[1]) != number for number, axis in enumerate(matches)
     ):
         return None
-    return tuple(int(axis[2] or 0) for axis in found if axis is not None)
+    return tuple(int(axis[2] or 0) for axis in matches if axis is not None)
 
 
 NO_MARKS = Marks(None)

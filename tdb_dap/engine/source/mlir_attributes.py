@@ -56,11 +56,11 @@ def split_top(text: str, separator: str = ",") -> list[str]:
 
 def parse_attributes(text: str, start: int) -> dict[str, Any]:
     """The dictionary whose ``{`` is at ``start``."""
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for part in split_top(text[start + 1 : closing(text, start)]):
         name, equals, value = part.partition(" = ")
-        found[name.strip().strip('"')] = attribute_value(value) if equals else True
-    return found
+        attributes[name.strip().strip('"')] = attribute_value(value) if equals else True
+    return attributes
 
 
 def attribute_value(text: str) -> Any:

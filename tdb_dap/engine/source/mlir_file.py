@@ -226,13 +226,13 @@ class MlirFile:
                     open_braces.append(("region", opener, opened))
                     region = opened or region
                 continue
-            found = match_operation(line)
+            match = match_operation(line)
             opens = line.endswith("{")
-            if found is None:
+            if match is None:
                 if opens:
                     open_braces.append(("block", None, None))
                 continue
-            results, name, keyword = found.groups()
+            results, name, keyword = match.groups()
             if keyword == "func.func":
                 named = _FUNCTION_NAME.search(line)
                 if opens:
@@ -267,11 +267,11 @@ class MlirFile:
 
     @cached_property
     def _aliases(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+        aliases: dict[str, str] = {}
         for line in self.lines:
             if line.startswith("#loc") and (match := _ALIAS.match(line)):
-                found[match.group(1)] = match.group(2)
-        return found
+                aliases[match.group(1)] = match.group(2)
+        return aliases
 
     def resolve(self, location: str, depth: int = 0) -> tuple[str, ...]:
         """Names of the text inside ``loc(...)``: aliases followed, fused locations in order, unknown left out."""
@@ -308,8 +308,8 @@ class MlirFile:
     @cached_property
     def mode(self) -> str:
         """The number format that was asked for, as the compiler calls it: ``INT8``, ``W4BF16``; empty if not said."""
-        found = (_MODE.search(line) for line in self.lines if line.lstrip().startswith("module"))
-        return next((match[1] for match in found if match), "")
+        matches = (_MODE.search(line) for line in self.lines if line.lstrip().startswith("module"))
+        return next((match[1] for match in matches if match), "")
 
     def place_of(self, line: int) -> tuple[SourceFile, int]:
         """The file that a line of the text is of, and its number there."""
@@ -385,11 +385,11 @@ class MlirFile:
     @cached_property
     def by_location(self) -> Mapping[str, tuple[MlirOp, ...]]:
         """Operations by location name, fused ones under each of their names."""
-        found: dict[str, list[MlirOp]] = {}
+        by_name: dict[str, list[MlirOp]] = {}
         for op in self._ops.values():
             for name in op.locations:
-                found.setdefault(name, []).append(op)
-        return {name: tuple(ops) for name, ops in found.items()}
+                by_name.setdefault(name, []).append(op)
+        return {name: tuple(ops) for name, ops in by_name.items()}
 
 
 def _results(text: str | None) -> tuple[str, ...]:

@@ -93,8 +93,8 @@ class _Builder:
             yield OpNode(f"L{op.line}", op.name, op.location, op.line, shape, dtype, op.function, op.group_line)
 
     def _argument(self, argument: Argument, line: int) -> OpNode:
-        found = self._mlir.function_named(argument.function)
-        line = found.line if found is not None else line
+        function = self._mlir.function_named(argument.function)
+        line = function.line if function is not None else line
         text = self._mlir.lines[line - 1]
         start = text.find(f"{argument.name}:")
         shape, dtype = tensor_type(text[start:]) if start >= 0 else ((), "")
@@ -113,7 +113,9 @@ class _Builder:
         """The nodes of what computes a value; none if it is not shown."""
         if isinstance(leaf, Definition):
             return (f"L{leaf.op.line}",) if self._is_node(leaf.op) else ()
-        outside = [id for found in self._flow.outside(leaf) if isinstance(found, Definition) for id in self._ids(found)]
+        outside = [
+            id for source in self._flow.outside(leaf) if isinstance(source, Definition) for id in self._ids(source)
+        ]
         return tuple(outside) or (_argument_id(leaf),)
 
 

@@ -75,17 +75,17 @@ class OpRecord:
     @cached_property
     def buffers(self) -> tuple[View, ...]:
         """Scratch space of the op: bytes per lane."""
-        found: list[View] = []
+        views: list[View] = []
         for buffer in self.raw.list_of("buffers"):
             address, size = _place_of(buffer)
             space, offset = self.geometry.locate_tiu(address)
             if space is Space.LOCAL and size:
                 shape = (1, self.geometry.lanes, 1, size)
                 strides = (0, 0, shape[3], 1)
-                found.append(
+                views.append(
                     View(space, offset, shape, BY_NAME["ui8"], Layout.STRIDE, strides, self.geometry, core=self.core)
                 )
-        return tuple(found)
+        return tuple(views)
 
     @cached_property
     def slice_text(self) -> str:
@@ -166,10 +166,10 @@ def check_against(mlir: MlirFile | None, raw: Sequence[LocationRecord], path: Pa
     for index, record in enumerate(raw):
         op = mlir.op_at(record.line)
         if op is None or op.name != record.opcode:
-            found = f"holds {op.name}" if op else "holds no operation"
+            present = f"holds {op.name}" if op else "holds no operation"
             raise BadInput(
                 f"{path}: belongs to another model: record {index} is {record.opcode} at line "
-                f"{record.line}, but that line of {mlir.path.name} {found}; use the files of one compilation"
+                f"{record.line}, but that line of {mlir.path.name} {present}; use the files of one compilation"
             )
 
 

@@ -1,7 +1,7 @@
 """Map from commands to lines of final.mlir and their tensors.
 
 The compiler writes a record per emitted op instance (``tensor_location.json``): the line, the ranges of TIU and DMA
-ids it emitted, and where its operands and results lie. An op cut into slices has one record per slice.
+ids it emitted, and where its operands and results are. An op cut into slices has one record per slice.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SourceMap:
         return self.mlir.op_at(line) if self.mlir is not None else None
 
     def place_text(self, line: int) -> str:
-        """``line 12``; where each net has a file of its own ``block_0/final.mlir:12``."""
+        """``line 12``; where each net has a separate file ``block_0/final.mlir:12``."""
         return self.mlir.place_text(line) if self.mlir is not None else f"line {line}"
 
     def op_of(self, record: OpRecord) -> MlirOp | None:
@@ -82,11 +82,11 @@ class SourceMap:
         """Weights by name, as the first op that reads them from DDR sees them."""
         ops = self.mlir.ops.values() if self.mlir is not None else ()
         wanted = {name for op in ops if op.name == "top.Weight" for name in op.locations}
-        found: dict[str, MappedTensor] = {}
+        weights: dict[str, MappedTensor] = {}
         for named in (named for record in self.records for named in record.operands if named.name in wanted):
             if named.view is not None and named.view.space is Space.GLOBAL:
-                found.setdefault(named.name, named)
-        return found
+                weights.setdefault(named.name, named)
+        return weights
 
     @property
     def ownership(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -148,10 +148,10 @@ class SourceMap:
 
     @cached_property
     def _by_line(self) -> dict[int, tuple[int, ...]]:
-        found: dict[int, list[int]] = {}
+        ordinals: dict[int, list[int]] = {}
         for index in np.unique(self._owners[self._owners >= 0]).tolist():
-            found.setdefault(int(self._lines[index]), []).append(index)
-        return {line: tuple(indices) for line, indices in found.items()}
+            ordinals.setdefault(int(self._lines[index]), []).append(index)
+        return {line: tuple(indices) for line, indices in ordinals.items()}
 
     def records_at(self, line: int) -> tuple[OpRecord, ...]:
         """Instances of the op on a line that own commands: several if it is cut into slices or cores."""

@@ -238,7 +238,7 @@ def group_sum(
     ``fits_float32``; None: find out.
     """
     narrow = fits_float32(left, right) if narrow is None else narrow
-    # Products shall lie as they are summed: the group outermost.
+    # Store products in the order of their sums: the group outermost.
     left, right = np.ascontiguousarray(left)[:, :, None], np.ascontiguousarray(right)[:, None, :]
     finite = bool(np.isfinite(left).all() and np.isfinite(right).all())
     if finite and narrow and not drops_bits:
@@ -252,7 +252,7 @@ def group_sum(
 def fits_float32(left: Array, right: Array) -> bool:
     """Whether float32 holds every product of finite factors exactly, with room to scale it by 2^24.
 
-    Numbers of 16 bits have at most 11 significant bits, so only the exponents matter: all products but zero must lie
+    Numbers of 16 bits have at most 11 significant bits, so only the exponents matter: all products but zero must be
     between 2^-90 and 2^90.
     """
     (least, most), (smallest, largest) = exponent_range(left), exponent_range(right)

@@ -1,7 +1,7 @@
 """Functions over elements, described for the kernel: from stored words of the operands to those of the result.
 
 Every function gives the words of its description, computed in one pass; None where NumPy has to do it: without the
-kernel, and for formats that the kernel does not read. Operands may lie anywhere, at equal steps along each axis. Where
+kernel, and for formats that the kernel does not read. Operands may be anywhere, at equal steps along each axis. Where
 an operand belongs to a plan nothing is computed: the result is the description, ``Elements``.
 """
 
@@ -345,9 +345,9 @@ def encoded(numbers: Array, target: DType) -> Array:
     words = np.asarray(numbers, np.float32)
     if target.name not in ("f16", "bf16") or not kernel.is_active() or words.ndim > AXES:
         return target.encode(numbers)
-    found = _conversion(Stored(words.view(np.uint32), F32), FLOATS, target, Conversion.FLOATS_TO_FLOATS)
-    assert found is not None
-    return found
+    bits = _conversion(Stored(words.view(np.uint32), F32), FLOATS, target, Conversion.FLOATS_TO_FLOATS)
+    assert bits is not None
+    return bits
 
 
 _UNSIGNED = {1: Format.UI8, 2: Format.UI16, 4: Format.UI32}
@@ -362,8 +362,8 @@ def looked_up(rows: Array, index: Array, fill: int | None) -> Array | None:
         return None
     words, chosen = np.ascontiguousarray(rows)[None, :, None], np.ascontiguousarray(index)[:, :, None]
     numbers = Stored(words, F32), Stored(chosen, F32)
-    found: Array | None = _look_up(*numbers, fill, chosen.shape).computed()
-    return None if found is None else found.reshape(index.shape)
+    looked: Array | None = _look_up(*numbers, fill, chosen.shape).computed()
+    return None if looked is None else looked.reshape(index.shape)
 
 
 def _look_up(table: Stored, index: Stored, fill: int | None, shape: tuple[int, ...]) -> Elements:

@@ -133,8 +133,8 @@ def exponent_range(numbers: Array) -> tuple[int, int]:
 
     Subnormals count as exponent -127.
     """
-    whole = np.ascontiguousarray(numbers, np.float32)
-    sizes = whole.view(np.uint32) & np.uint32(0x7FFFFFFF)
+    values = np.ascontiguousarray(numbers, np.float32)
+    sizes = values.view(np.uint32) & np.uint32(0x7FFFFFFF)
     largest = int(sizes.max(initial=0))
     if largest >= _EXPONENT:
         largest = int(sizes[sizes < _EXPONENT].max(initial=0))
@@ -151,9 +151,9 @@ def reciprocal_sqrt(numbers: Array, steps: int, dtype: DType) -> Array:
     M is 0x5f3759df (f32), 0x59ba (f16) or 0x5f37 (bf16); no fused operations, every step rounded to ``dtype``.
     Special values are not treated: the formula runs on their bits.
     """
-    found = elements.reciprocal_roots(elements.in_float32(numbers), steps, dtype, dtype is FLUSHED_F16)
-    if found is not None:
-        return found.view(np.float32)
+    roots = elements.reciprocal_roots(elements.in_float32(numbers), steps, dtype, dtype is FLUSHED_F16)
+    if roots is not None:
+        return roots.view(np.float32)
     three_halves = np.full((1,) * np.ndim(numbers), 1.5, np.float32)
     bits = dtype.encode(numbers) if dtype is not F32 else np.ascontiguousarray(numbers, np.float32).view(np.uint32)
     magic = np.array({"f32": 0x5F3759DF, "f16": 0x59BA, "bf16": 0x5F37}[dtype.name], bits.dtype)
@@ -177,9 +177,9 @@ def divide(a: Array, b: Array, steps: int, dtype: DType, rule: Reciprocal = Reci
     with TRUE_ZEROS a subnormal divided by zero is infinite, too.
     """
     left, right = elements.in_float32(a), elements.in_float32(b)
-    found = elements.divided(left, right, steps, dtype, dtype is FLUSHED_F16, rule)
-    if found is not None:
-        return found.view(np.float32)
+    quotients = elements.divided(left, right, steps, dtype, dtype is FLUSHED_F16, rule)
+    if quotients is not None:
+        return quotients.view(np.float32)
     root = reciprocal_sqrt(np.abs(b), steps, dtype)
     if rule is not Reciprocal.BY_FORMULA:
         is_zero = (operand(b, dtype) if rule is Reciprocal.TRUE_SUBNORMALS else b) == 0

@@ -40,9 +40,9 @@ class Products:
     def right(self, rows: slice, columns: slice) -> Array:
         """Part of the right factors (k, n)."""
         taps = self.taps[rows, None]
-        found = self.image[np.maximum(taps, 0) + self.places[None, columns]]
-        found[(taps < 0)[:, 0]] = 0
-        return found
+        taken = self.image[np.maximum(taps, 0) + self.places[None, columns]]
+        taken[(taps < 0)[:, 0]] = 0
+        return taken
 
     def transposed(self) -> Products:
         """The same sums with rows and columns exchanged."""

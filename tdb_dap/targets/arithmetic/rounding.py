@@ -81,8 +81,8 @@ def convert(
         if target.itemsize == 4 and mode == HALF_UP:
             raise NotSimulated(f"{source} to {target} with round mode half up is not defined")
         rounded = to_integral(exact(bits, source), mode)
-        whole = np.clip(np.where(np.isnan(rounded), 0, rounded), target.minimum, target.maximum)
-        return target.encode(whole.astype(np.int64))
+        integers = np.clip(np.where(np.isnan(rounded), 0, rounded), target.minimum, target.maximum)
+        return target.encode(integers.astype(np.int64))
     numbers = source.decode(bits).astype(np.int64)
     if not target.is_float:
         return target.encode(saturate(numbers, target))
@@ -138,9 +138,9 @@ def to_float8(numbers: Array, target: DType, mode: int, saturates: bool = False)
 
 def _float_to_float(bits: Array, source: DType, target: DType, mode: int) -> Array:
     if source is target:
-        whole = to_integral(exact(bits, source), mode)
-        rounded = source.encode(np.where(np.isfinite(whole), whole, 0).astype(np.float32))
-        return np.where(np.isfinite(whole), rounded, bits).astype(bits.dtype)
+        integers = to_integral(exact(bits, source), mode)
+        rounded = source.encode(np.where(np.isfinite(integers), integers, 0).astype(np.float32))
+        return np.where(np.isfinite(integers), rounded, bits).astype(bits.dtype)
     if target is F32:
         words = source.widen(bits).view(np.uint32)
         if source is BF16:

@@ -41,7 +41,7 @@ class Stored(NamedTuple):
     bits: Array
     dtype: DType
     source: int = CONSTANT
-    """The tensor of a plan that it is; its words are not to be looked at then, only where they lie."""
+    """The tensor of a plan that it is; its words are not to be looked at then, only where they are."""
 
     def part(self, dtype: DType, first: int) -> Stored:
         """Bytes of each word from ``first`` on, as numbers of ``dtype``."""
@@ -87,7 +87,7 @@ class Value:
 
 
 class Place(Value):
-    """An operand of a plan: it is known where its words lie, and not what they are.
+    """An operand of a plan: it is known where its words are, and not what they are.
 
     ``source``: its number among the tensors of the plan.
     """

@@ -210,7 +210,7 @@ class _Matrices:
         return dtype
 
     def add_start(self, part: Part, numbers: Array, shape: Pair) -> Pair:
-        """Numbers that sums start from, which broadcast to their shape; their own shape."""
+        """Initial value of sums, which broadcasts to their shape; its own shape."""
         spread = np.broadcast_to(numbers, shape)
         own = spread[tuple(slice(1) if stride == 0 else slice(None) for stride in spread.strides)]
         self.add(part, own)

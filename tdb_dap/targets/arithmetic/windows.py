@@ -42,10 +42,10 @@ def padded(bits: Array, f: Fields, pad_value: Value | None, inserted: int = 0) -
         margins = ((0, 0), (0, 0), (up, down), (left, right))
         surrounded: Array = np.pad(inner, margins, _PAD_MODES[f.pad_mode])
         return surrounded
-    whole = np.empty((n, c, height + up + down, width + left + right), bits.dtype)
-    whole[...] = border
-    whole[:, :, up : up + height, left : left + width] = inner
-    return whole
+    image = np.empty((n, c, height + up + down, width + left + right), bits.dtype)
+    image[...] = border
+    image[:, :, up : up + height, left : left + width] = inner
+    return image
 
 
 def border(f: Fields, pad_value: Value | None, inserted: int, dtype: np.dtype[Any]) -> Array:

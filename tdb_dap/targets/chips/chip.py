@@ -15,7 +15,7 @@ from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.target import Cost, Description, EncodedCommands, Form, LazyMapping, Message, Stream, Words
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
-from tdb_dap.targets.chips.met_forms import MetForms
+from tdb_dap.targets.chips.observed_forms import ObservedForms
 from tdb_dap.targets.chips.static_tables import Table, fill
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.chips.vendor_text import PLAIN, Style, command_text
@@ -109,7 +109,7 @@ class Chip:
             is_end[chosen] = (engine, instruction.kind, instruction.sub) in self.end_commands
             borrows[chosen] = instruction.writes_registers
         dependencies &= self.dependency_mask
-        # A register write has no dependency of its own: it belongs to the command that follows.
+        # A register write has no separate dependency: it belongs to the command that follows.
         listed = dependencies.copy()
         for index in np.flatnonzero(borrows)[::-1].tolist():
             follows = index + 1 < count and not self.is_system(int(kinds[index + 1]))
@@ -133,10 +133,10 @@ class Chip:
 
     def message(self, kind: int, descriptor: bytes, engines: int = 2) -> Message | None:
         f = self.fields_of(kind, descriptor, 0, {})
-        found = message_of(f)
-        if found is None:
+        message = message_of(f)
+        if message is None:
             return None
-        number, count = found
+        number, count = message
         # An engine that moves nothing is counted as well; its sends are left out.
         return Message(f.sub in (3, 8), number, count * min(engines, self.message_engines) // self.message_engines)
 
@@ -176,10 +176,10 @@ class Chip:
 
     def shared_form(self, kind: int) -> Instruction:
         """The instruction with its fields under the names that all chips share."""
-        found = self._shared_forms.get(kind)
-        if found is None:
-            found = self._shared_forms[kind] = self._instruction(kind).renamed(shared_name)
-        return found
+        form = self._shared_forms.get(kind)
+        if form is None:
+            form = self._shared_forms[kind] = self._instruction(kind).renamed(shared_name)
+        return form
 
     def named_fields(self, kind: int) -> list[tuple[str, str, int]]:
         """Name in the table, shared name and width in bits of the fields of a form."""
@@ -263,16 +263,16 @@ class Chip:
             self._met.add(bound, int.from_bytes(descriptor, "little"), self._encoding(bound.kind))
 
     @cached_property
-    def _met(self) -> MetForms:
-        return MetForms(self.geometry)
+    def _met(self) -> ObservedForms:
+        return ObservedForms(self.geometry)
 
     def _encoding(self, kind: int) -> Encoding:
-        found = self._encodings.get(kind)
-        if found is None:
+        encoding = self._encodings.get(kind)
+        if encoding is None:
             names = {shared: own for own, shared, _ in self.named_fields(kind)}
             ids = frozenset({*self.id_fields, *self.dependency_fields})
-            found = self._encodings[kind] = Encoding(self._instruction(kind), names, ids)
-        return found
+            encoding = self._encodings[kind] = Encoding(self._instruction(kind), names, ids)
+        return encoding
 
     @cached_property
     def _plans(self) -> Plans | None:
@@ -294,7 +294,7 @@ class Chip:
         """The fields that were looked at.
 
         NotSimulated if one asks for something that neither views nor semantics look at, or puts an operand into a
-        memory that it is not known to lie in.
+        memory that it is not known to be in.
         """
         if bound.kind < 0:
             return frozenset()

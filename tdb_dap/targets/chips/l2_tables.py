@@ -1,6 +1,6 @@
 """Constant tables that BM1684 finds in L2: the vendor's library writes them, so every program can count on them.
 
-Computed here and checked bit by bit against the library's. They lie one after another from ``START`` on; what the
+Computed here and checked bit by bit against the library's. They are consecutive from ``START`` on; what the
 library keeps after them is not known.
 """
 
@@ -40,10 +40,10 @@ def _logarithm_of_exponent() -> list[float]:
 
 def _inverse_factorials() -> list[float]:
     """exp(x) - 1 = sum of x^k / k!, k from 1 on, each coefficient divided from the one before in float32."""
-    found = [np.float32(1)]
+    factors = [np.float32(1)]
     for k in range(2, 65):
-        found.append(found[-1] / np.float32(k))
-    return [float(value) for value in found]
+        factors.append(factors[-1] / np.float32(k))
+    return [float(value) for value in factors]
 
 
 def _logarithm() -> list[float]:
@@ -53,14 +53,14 @@ def _logarithm() -> list[float]:
 
 def _arcsine() -> list[float]:
     """arcsin(x) = sum of (2k-1)!! / ((2k)!! (2k+1)) x^(2k+1), in float32; NaN from where the factorials overflow."""
-    found: list[float] = []
+    terms: list[float] = []
     odd = even = np.float32(1)
     with np.errstate(over="ignore", invalid="ignore"):
         for k in range(32):
             if k:
                 odd, even = odd * np.float32(2 * k - 1), even * np.float32(2 * k)
-            found += [float(odd / even / np.float32(2 * k + 1)), 0.0]
-    return found
+            terms += [float(odd / even / np.float32(2 * k + 1)), 0.0]
+    return terms
 
 
 def _sine() -> list[float]:

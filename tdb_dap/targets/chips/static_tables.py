@@ -23,7 +23,7 @@ _ERF_TAIL = (-0.82215223, 0.17087277)
 class Table:
     """``words`` 32-bit words from where the previous table ends; ``dtype`` of the entries (None: integers).
 
-    16-bit entries lie two in a word. The vendor's debugger fills the memory in another way on some chips: it gives a
+    16-bit entries are two in a word. The vendor's debugger fills the memory in another way on some chips: it gives a
     table ``tdb_words`` words, or, if ``tdb_loose``, a word for each entry.
     """
 

@@ -19,10 +19,10 @@ class VendorLibrary:
     """
     ddr_start: int = 0
     """The device address of the first byte of its DDR, where addresses have a tag and base registers say where each tag
-    lies.
+    is.
     """
     local_tag: int | None = None
-    """The tag of a core's own memories, which lie from ``local_start`` on, ``local_step`` bytes per core; None: they
+    """The tag of a core's own memories, which begin at ``local_start``, ``local_step`` bytes per core; None: they
     need no tag.
     """
     local_start: int = 0

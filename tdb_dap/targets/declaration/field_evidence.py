@@ -20,8 +20,8 @@ def recorded() -> Mapping[str, Mapping[str, Mapping[str, Entry]]]:
     Written by ``python -m scripts.robustness.fuzz_simulator --fields``.
     """
     text = resources.files("tdb_dap.targets").joinpath("isa/field_use.json").read_text("utf-8")
-    found: dict[str, dict[str, dict[str, dict[str, list[str]]]]] = json.loads(text)
-    return found
+    entries: dict[str, dict[str, dict[str, dict[str, list[str]]]]] = json.loads(text)
+    return entries
 
 
 @cache

@@ -134,8 +134,8 @@ class Fields:
         known = self.__dict__
         if key not in known:
             known[key] = make()
-        found: T = known[key]
-        return found
+        value: T = known[key]
+        return value
 
     def device_address(self, name: str) -> int:
         """A device address of two fields."""
@@ -188,18 +188,18 @@ class Fields:
             if precision == _BFLOAT:
                 raise Undefined(f"the precision code {precision} is not defined")
             return BF16 if signed else F16
-        found = _FLOAT.get(precision) or (_SIGNED if signed else _UNSIGNED).get(precision)
-        if found is None:
+        dtype = _FLOAT.get(precision) or (_SIGNED if signed else _UNSIGNED).get(precision)
+        if dtype is None:
             raise Undefined(f"the precision code {precision} is not defined")
-        return found
+        return dtype
 
     def sign_tells(self, precision: int) -> bool:
-        """Whether the sign bit beside a precision code tells one float format from another."""
+        """Whether the sign bit next to a precision code tells one float format from another."""
         return precision == _HALF and self.conventions.halves_by_sign
 
     def dma_dtype(self, code: int) -> DType:
         """Number format of a DMA command; integers carry no sign. Code 8 is an 8-bit float, listed as a byte."""
-        found = _FLOAT.get(code) or _UNTYPED.get(code) or (UI8 if code == FLOAT8 + 1 else None)
-        if found is None:
+        dtype = _FLOAT.get(code) or _UNTYPED.get(code) or (UI8 if code == FLOAT8 + 1 else None)
+        if dtype is None:
             raise Undefined(f"the DMA data format {code} is not defined")
-        return found
+        return dtype

@@ -231,7 +231,7 @@ class InstructionSet:
         """A descriptor of a kind with nothing in it but what says the kind."""
         instruction = self.instructions[kind]
         lookup, _ = self._lookups[instruction.engine]
-        key = next(key for key, found in lookup.table.items() if found == kind)
+        key = next(key for key, candidate in lookup.table.items() if candidate == kind)
         return key.to_bytes(instruction.size, "little")
 
     def _count(self, engine: str, stream: NDArray[np.uint8]) -> int:

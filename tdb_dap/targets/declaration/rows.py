@@ -92,7 +92,7 @@ class Row:
         return View(space, offset, shape, dtype, layout, strides, f.geometry, width, mask, f.core)
 
     def address_field(self, f: Fields) -> str | None:
-        """The field that alone says where it lies in a command, if there is such a one."""
+        """The field that alone says where it is in a command, if there is such a one."""
         if self.side or self.space is not None:
             return None
         address = self._address(f)
@@ -104,8 +104,8 @@ class Row:
 
     def _raw(self, f: Fields) -> int:
         address = self._address(f)
-        found: int = getattr(f, address) if isinstance(address, str) else address
-        return found
+        number: int = getattr(f, address) if isinstance(address, str) else address
+        return number
 
     def _place(self, f: Fields) -> tuple[Space, int]:
         if self.side:

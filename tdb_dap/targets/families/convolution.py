@@ -127,39 +127,39 @@ def fused_attributes(f: Fields, zero: str | None = "kzp", by_scale: bool = False
     ``zero``: the name of the zero point of the weights, where they may have one; ``by_scale``: integers are requantised
     by a float32 scale as well.
     """
-    found: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "do_relu": bool(f.relu),
         "sym_range": bool(f.sym_range),
         "do_rq": bool(f.rq),
         "round_mode": f.opd2_n_str,
     }
     if zero and not is_float(f) and f.opd4_const:
-        found[zero] = signed(f.register(ZERO_REGISTER), 16)
+        attributes[zero] = signed(f.register(ZERO_REGISTER), 16)
     if f.rq and f.opd5_const and (by_scale or is_float(f)):
-        found["scale"] = F32.decode(np.array([f.register(TABLE_REGISTER)], np.uint32))[0].item()
+        attributes["scale"] = F32.decode(np.array([f.register(TABLE_REGISTER)], np.uint32))[0].item()
     elif f.rq and f.opd5_const:
-        found["multiplier"] = signed(f.register(TABLE_REGISTER), 32)
-        found["shift"] = signed(f.register(SHIFT_REGISTER), 8)
-        found["yzp"] = signed(f.register(OUTPUT_ZERO_REGISTER), 16)
-    return found
+        attributes["multiplier"] = signed(f.register(TABLE_REGISTER), 32)
+        attributes["shift"] = signed(f.register(SHIFT_REGISTER), 8)
+        attributes["yzp"] = signed(f.register(OUTPUT_ZERO_REGISTER), 16)
+    return attributes
 
 
-def as_listed(f: Fields, found: dict[str, Any]) -> dict[str, Any]:
+def as_listed(f: Fields, attributes: dict[str, Any]) -> dict[str, Any]:
     """The vendor's listing drops the lowest bit of shift and output zero point, and takes a scale for integers."""
-    if found.pop("scale", None) is not None:
-        found |= {"multiplier": signed(f.register(TABLE_REGISTER), 32), "shift": 0, "yzp": 0}
-    if "yzp" in found:
-        found["shift"] = f.register(SHIFT_REGISTER) >> 1 & 0x7F
-        found["yzp"] = f.register(OUTPUT_ZERO_REGISTER) >> 1 & 0x7FFF
-    return found
+    if attributes.pop("scale", None) is not None:
+        attributes |= {"multiplier": signed(f.register(TABLE_REGISTER), 32), "shift": 0, "yzp": 0}
+    if "yzp" in attributes:
+        attributes["shift"] = f.register(SHIFT_REGISTER) >> 1 & 0x7F
+        attributes["yzp"] = f.register(OUTPUT_ZERO_REGISTER) >> 1 & 0x7FFF
+    return attributes
 
 
 def window_attributes(f: Fields, vendor: bool) -> dict[str, Any]:
     """The attributes of a sliding window; the vendor renames one where requantisation is fused."""
-    found = attributes_by_name(f, WINDOW)
+    attributes = attributes_by_name(f, WINDOW)
     if vendor and f.is_fused:
-        return {f"opt_{name}" if name == "kernel_rotate" else name: value for name, value in found.items()}
-    return found
+        return {f"opt_{name}" if name == "kernel_rotate" else name: value for name, value in attributes.items()}
+    return attributes
 
 
 def _result_sign(f: Fields) -> int:
@@ -214,14 +214,14 @@ class Convolution:
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:
-        found = {**window_attributes(f, vendor=False), "res_add": bool(f.res_add)}
+        attributes = {**window_attributes(f, vendor=False), "res_add": bool(f.res_add)}
         zero = "kzp" if f.conventions.convolution_zero else None
-        return {**found, **fused_attributes(f, zero)} if f.is_fused else found
+        return {**attributes, **fused_attributes(f, zero)} if f.is_fused else attributes
 
     @staticmethod
     def vendor_attributes(f: Fields) -> dict[str, Any]:
         if not f.is_fused:
             return Convolution.attributes(f)
-        found = {**window_attributes(f, vendor=True), "opt_res_add": bool(f.res_add)}
+        attributes = {**window_attributes(f, vendor=True), "opt_res_add": bool(f.res_add)}
         # The vendor's listing shows the kernel's zero point only where the result is requantised.
-        return {**found, **as_listed(f, fused_attributes(f, zero="kzp" if f.rq else None))}
+        return {**attributes, **as_listed(f, fused_attributes(f, zero="kzp" if f.rq else None))}

@@ -99,12 +99,12 @@ class MatrixMultiply:
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:
-        found: dict[str, Any] = {"l_trans": bool(f.left_tran), "res_add": bool(f.res_add)}
+        attributes: dict[str, Any] = {"l_trans": bool(f.left_tran), "res_add": bool(f.res_add)}
         if f.is_fused:
-            return {**found, **_mm_numbers(f)}
+            return {**attributes, **_mm_numbers(f)}
         if f.sub in (2, 3):
-            found["shift"] = f.opd3_addr
-        return found
+            attributes["shift"] = f.opd3_addr
+        return attributes
 
     @staticmethod
     def vendor_attributes(f: Fields) -> dict[str, Any]:
@@ -113,11 +113,11 @@ class MatrixMultiply:
 
 def _mm_numbers(f: Fields) -> dict[str, Any]:
     """This form has no table: its numbers are always in the configuration registers."""
-    found = fused_attributes(f, zero=None)
-    found["multiplier"] = signed(f.register(TABLE_REGISTER), 32)
-    found["shift"] = signed(f.register(SHIFT_REGISTER), 8)
-    found["yzp"] = signed(f.register(OUTPUT_ZERO_REGISTER), 16)
-    return found
+    attributes = fused_attributes(f, zero=None)
+    attributes["multiplier"] = signed(f.register(TABLE_REGISTER), 32)
+    attributes["shift"] = signed(f.register(SHIFT_REGISTER), 8)
+    attributes["yzp"] = signed(f.register(OUTPUT_ZERO_REGISTER), 16)
+    return attributes
 
 
 def left_shape(f: Fields) -> tuple[int, int]:
@@ -229,16 +229,16 @@ class MatrixMultiply2:
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:
-        found: dict[str, Any] = {
+        attributes: dict[str, Any] = {
             "l_trans": f.sub == TT,
             "r_trans": f.sub in (NT, TT),
             "res_add": bool(f.res_add),
         }
         zero = "zp" if f.conventions.matrix_zero else None
-        return {**found, **fused_attributes(f, zero, f.conventions.matrix_scale)} if f.is_fused else found
+        return {**attributes, **fused_attributes(f, zero, f.conventions.matrix_scale)} if f.is_fused else attributes
 
     @staticmethod
     def vendor_attributes(f: Fields) -> dict[str, Any]:
-        found = MatrixMultiply2.attributes(f)
-        found.pop("scale", None)
-        return as_listed(f, found)
+        attributes = MatrixMultiply2.attributes(f)
+        attributes.pop("scale", None)
+        return as_listed(f, attributes)

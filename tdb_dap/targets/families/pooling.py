@@ -113,13 +113,13 @@ class Pooling:
 
     @staticmethod
     def vendor_attributes(f: Fields) -> dict[str, Any]:
-        found = {**window_attributes(f, vendor=True), "round_mode": f.opd2_n_str, "shift": 0}
+        attributes = {**window_attributes(f, vendor=True), "round_mode": f.opd2_n_str, "shift": 0}
         if not f.is_fused:
-            return {**found, "shift": signed_byte(f.res1_addr)}
+            return {**attributes, "shift": signed_byte(f.res1_addr)}
         if f.rq and f.opd5_const:
             numbers = as_listed(f, fused_attributes(f, zero=None))
-            found |= {name: numbers[name] for name in ("shift", "multiplier", "yzp")}
-        return found
+            attributes |= {name: numbers[name] for name in ("shift", "multiplier", "yzp")}
+        return attributes
 
 
 def _after_the_sum(f: Fields) -> dict[str, Any]:

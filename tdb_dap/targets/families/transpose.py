@@ -73,7 +73,7 @@ def _as_listed(f: Fields, view: Operand) -> Operand:
 class TransposeBroadcast:
     """cw, wc: swap channels and columns; l_copy: copy; l_bc: one lane to all; s_bc, s_distribute: static memory.
 
-    cw aligns every row of its result, wc does not; both read rows that lie side by side. s_bc repeats one row of static
+    cw aligns every row of its result, wc does not; both read rows that are side by side. s_bc repeats one row of static
     memory on every lane; s_distribute gives lane i its word i.
     """
 

@@ -119,7 +119,7 @@ def threads() -> int:
 
 @contextmanager
 def shared(count: int, worth: int, part: int = _PART) -> Iterator[None]:
-    """Run plans by so many threads for a while.
+    """Run plans with this number of threads in the context.
 
     ``worth``: products, or as much, that pay for a part of its own; ``part``: those between two moments at which a
     run can be interrupted.

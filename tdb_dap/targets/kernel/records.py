@@ -17,7 +17,7 @@ class StoredRecord(Structure):
 
 
 class TensorRecord(Structure):
-    """A tensor where it was planned, and the bytes that its elements lie in from its address on; see ``Extent``."""
+    """A tensor where it was planned, and the bytes that its elements are in from its address on; see ``Extent``."""
 
     _fields_ = (
         ("origin", c_int64),
@@ -83,7 +83,7 @@ class ProductRecord(Structure):
 
     Left factors are (rows, count), starts (rows or 1, columns or 1). The right factor of product k at column j is
     number taps[k] + places[j] of an image of ``image`` numbers, which hold ``fill`` where none is put; a negative tap
-    stands for zeros. Of windows rows are channels of all batches, taps lie in a plane, and ``window`` has rows and
+    stands for zeros. Of windows rows are channels of all batches, taps are in a plane, and ``window`` has rows and
     columns of results, and numbers of the image between both. ``result``: format of float results; ``rounding``: of
     products and sums of float windows; ``keeps_nan``: any NaN may come out.
     """

@@ -18,8 +18,8 @@ from tdb_dap.targets.declaration.rows import Row
 Located = tuple[Space, int]
 
 
-class Spot(NamedTuple):
-    """The bits of a descriptor that say where one tensor lies."""
+class AddressSlot(NamedTuple):
+    """The bits of a descriptor that say where one tensor is."""
 
     low: int
     """First bit."""
@@ -46,17 +46,17 @@ class Spot(NamedTuple):
 class Shape(NamedTuple):
     """The bits of a kind's descriptors that are addresses of tensors, in some of its commands."""
 
-    spots: tuple[Spot, ...]
-    """Of each different place, operands first."""
+    slots: tuple[AddressSlot, ...]
+    """Of each different location, operands first."""
     mask: int
     """The bits that are neither addresses nor ids."""
     size: int
     """Bytes of a descriptor."""
 
 
-def lane_of(place: Located, geometry: Geometry) -> int:
+def lane_of(location: Located, geometry: Geometry) -> int:
     """The lane at which a tensor begins in local memory; another number for each other space."""
-    space, offset = place
+    space, offset = location
     return offset // geometry.lane_bytes if space is Space.LOCAL else -1 - SPACES[space]
 
 
@@ -64,9 +64,9 @@ SPACES = {space: number for number, space in enumerate(Space)}
 """Numbers of spaces."""
 
 
-def key_of(word: int, shape: Shape, places: Sequence[Located], geometry: Geometry) -> bytes:
+def key_of(word: int, shape: Shape, locations: Sequence[Located], geometry: Geometry) -> bytes:
     """The bytes that tell the form of a command from others of its shape."""
-    lanes = [lane_of(place, geometry) for place in places]
+    lanes = [lane_of(location, geometry) for location in locations]
     return (word & shape.mask).to_bytes(shape.size, "little") + struct.pack(f"<{len(lanes)}q", *lanes)
 
 
@@ -74,11 +74,11 @@ class PlacelessFields(Fields):
     """Fields of a command without its addresses and ids: a function that asks for one of them gets no plan."""
 
     def __init__(
-        self, fields: Fields, names: Iterable[str], without: frozenset[str], places: Mapping[str, Located]
+        self, fields: Fields, names: Iterable[str], without: frozenset[str], locations: Mapping[str, Located]
     ) -> None:
         values = {name: fields.number(name) for name in names if fields.has(name) and name not in without}
         super().__init__(values, fields.sub, fields.geometry, 0, _NoRegisters(), fields.conventions)
-        self.__dict__.update({f"{side} located": place for side, place in places.items()})
+        self.__dict__.update({f"{side} located": location for side, location in locations.items()})
         self.without = without
 
     def __getattr__(self, name: str) -> int:
@@ -123,11 +123,11 @@ class Encoding(NamedTuple):
 
 
 class Addresses(NamedTuple):
-    """The places of the tensors of one command."""
+    """The locations of the tensors of one command."""
 
     shape: Shape
     numbers: dict[str, int]
-    """The spot of each tensor, by role; of one that is operand and result both roles."""
+    """The slot of each tensor, by role; of one that is operand and result both roles."""
     fields: frozenset[str]
     """Addresses and ids."""
     sides: dict[str, Located]
@@ -135,13 +135,13 @@ class Addresses(NamedTuple):
 
 
 def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
-    """The places that a command names; Unplanned where not just a field says where a tensor lies."""
+    """The locations that a command names; Unplanned where not just a field says where a tensor is."""
     family, real = bound.family, bound.fields
     if len(bound.results) != 1:
         raise Unplanned("not one result")
     rows = dict((*family.operands, *family.results))
     fields, sides = set[str](), dict[str, Located]()
-    spots: list[Spot] = []
+    slots: list[AddressSlot] = []
     numbers: dict[str, int] = {}
     for role, view in (*bound.operands.items(), *bound.results.items()):
         if not isinstance(view, View):
@@ -149,14 +149,14 @@ def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
         row = rows[role]
         used = _fields_of(row, real)
         fields.update(used)
-        spot = _spot(row, used, encoding, row.in_static is not None and bool(row.in_static(real)))
-        if spot not in spots:
-            spots.append(spot)
-        numbers[role] = spots.index(spot)
+        slot = _slot(row, used, encoding, row.in_static is not None and bool(row.in_static(real)))
+        if slot not in slots:
+            slots.append(slot)
+        numbers[role] = slots.index(slot)
         if row.side:
             sides[row.side] = _origin((view.space, view.address), real.geometry)
     fields.update(shared for shared, own in encoding.names.items() if own in encoding.ids)
-    shape = Shape(tuple(spots), mask_without(fields, encoding), encoding.instruction.size)
+    shape = Shape(tuple(slots), mask_without(fields, encoding), encoding.instruction.size)
     return Addresses(shape, numbers, frozenset(fields), sides)
 
 
@@ -174,11 +174,11 @@ class Form(NamedTuple):
 
     bound: BoundForm
     numbers: dict[str, int]
-    """The spot of each tensor, by role."""
+    """The slot of each tensor, by role."""
 
 
 def form_of(bound: Bound, encoding: Encoding) -> Form:
-    """The form of a command; Unplanned where addresses say anything but where tensors lie."""
+    """The form of a command; Unplanned where addresses say anything but where tensors are."""
     family, real = bound.family, bound.fields
     addresses = addresses_of(bound, encoding)
     placeless = PlacelessFields(real, encoding.names, addresses.fields, addresses.sides)
@@ -197,35 +197,35 @@ def _fields_of(row: Row, fields: Fields) -> tuple[str, ...]:
     return (name,)
 
 
-def _spot(row: Row, fields: tuple[str, ...], encoding: Encoding, is_static: bool) -> Spot:
+def _slot(row: Row, fields: tuple[str, ...], encoding: Encoding, is_static: bool) -> AddressSlot:
     parts: list[tuple[int, int]] = []
     for name in fields:
         _, bit, width = encoding.instruction.by_name[encoding.names[name]]
         parts.append((bit, (1 << width) - 1))
     low, high = parts if len(parts) > 1 else (parts[0], (-1, 0))
-    return Spot(*low, *high, row.first, is_static)
+    return AddressSlot(*low, *high, row.first, is_static)
 
 
-def _origin(place: Located, geometry: Geometry) -> Located:
-    space, offset = place
+def _origin(location: Located, geometry: Geometry) -> Located:
+    space, offset = location
     return space, offset // geometry.lane_bytes * geometry.lane_bytes if space is Space.LOCAL else 0
 
 
 def _bound_again(rows: Mapping[str, Row], bound: Mapping[str, Operand], fields: PlacelessFields) -> dict[str, Operand]:
     """The operands of ``bound`` from fields without addresses; Unplanned where they are others."""
-    found: dict[str, Operand] = {}
+    operands: dict[str, Operand] = {}
     for role, row in rows.items():
         before = bound.get(role)
-        place = _origin((before.space, before.address), fields.geometry) if isinstance(before, View) else None
-        now = row.bind_at(fields, place)
+        location = _origin((before.space, before.address), fields.geometry) if isinstance(before, View) else None
+        now = row.bind_at(fields, location)
         if (now is None) != (before is None) or (isinstance(now, View) != isinstance(before, View)):
             raise Unplanned(f"{role} is there because of an address")
         if now is None or before is None:
             continue
         if not _is_like(now, before):
             raise Unplanned(f"{role} depends on an address")
-        found[role] = now
-    return found
+        operands[role] = now
+    return operands
 
 
 def _is_like(now: Operand, before: Operand) -> bool:

@@ -1,4 +1,4 @@
-"""Plans made: what a semantic function does with tensors of which it is only known how they lie."""
+"""Making plans: the calls of a semantic function for tensors of known layout and unknown contents."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Made:
     """The part of a plan that the kernel carries out, see ``plans.plan``."""
 
     calls: object
-    spots: tuple[tuple[int, int, int], ...]
-    """For each tensor the number of its spot, and the bytes from its address that it lies in."""
+    slots: tuple[tuple[int, int, int], ...]
+    """For each tensor the number of its slot, and the bytes from its address that it is in."""
     sub: tuple[str, int]
     """Family and operation, by which the function is registered."""
     function: Semantic
@@ -52,7 +52,7 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     assert isinstance(view, View)
     result = Tensor(view)
     if not result.has_apart():
-        raise Unplanned("elements of the result that lie over each other")
+        raise Unplanned("elements of the result that overlap")
     calls: list[ElementsRecord] = []
     product: ProductRecord | None = None
     with np.errstate(all="ignore"):
@@ -81,30 +81,30 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     orders = [0 if number in alone else _order(each, result, function) for number, each in enumerate(every)]
     reaches = tuple(
         [
-            (each.origin, each.low, each.high, each.inner, order, spot)
-            for each, order, spot in zip(every, orders, numbers, strict=True)
+            (each.origin, each.low, each.high, each.inner, order, slot)
+            for each, order, slot in zip(every, orders, numbers, strict=True)
         ]
     )
     plan = kernel.plan(form.bound.fields.geometry.lane_bytes, reaches, calls, product)
-    spots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
+    slots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
     sub = form.bound.family.name, form.bound.fields.sub
-    return Made(plan, spots, sub, function)
+    return Made(plan, slots, sub, function)
 
 
 def _is_over(old: str, form: Form, tensors: dict[str, Tensor], result: tuple[str, Tensor]) -> bool:
-    """Whether an operand lies where the result does, in every command of the form."""
+    """Whether an operand is where the result is, in every command of the form."""
     role, to = result
-    return old in tensors and form.numbers[old] == form.numbers[role] and tensors[old].lies_as(to)
+    return old in tensors and form.numbers[old] == form.numbers[role] and tensors[old].is_laid_out_as(to)
 
 
 def _order(tensor: Tensor, result: Tensor, function: Semantic) -> int:
     """Whether the result may be written while the tensor is read, if both have one address.
 
-    0: no; 1: they lie alike, or words are written where they are; 2: elements are read before they are written over, if
+    0: no; 1: they are alike, or words are written where they are; 2: elements are read before they are written over, if
     they are taken in order.
     """
     is_kept = MOVES.get(function, False) and tensor.is_part_of(result)
-    return 1 if is_kept or tensor.lies_as(result) else 2 * tensor.is_read_before(result)
+    return 1 if is_kept or tensor.is_laid_out_as(result) else 2 * tensor.is_read_before(result)
 
 
 def _call(elements: Elements, to: Array) -> ElementsRecord:
@@ -119,11 +119,11 @@ def _operation(form: Form, values: dict[str, Value], result: str, shape: tuple[i
     return Operation(values, dtypes, {result: shape}, form.bound.fields, rules)
 
 
-def _values(form: Form, places: dict[str, Array]) -> dict[str, Value]:
-    """The operands of a form: its constants, and tensors that lie at these places, in their order."""
-    numbers = {role: number for number, role in enumerate(places)}
+def _values(form: Form, locations: dict[str, Array]) -> dict[str, Value]:
+    """The operands of a form: its constants, and tensors that are at these locations, in their order."""
+    numbers = {role: number for number, role in enumerate(locations)}
     return {
-        role: Place(places[role], operand.dtype, numbers[role])
+        role: Place(locations[role], operand.dtype, numbers[role])
         if isinstance(operand, View)
         else Value(constant_bits(operand.bits, operand.dtype.itemsize), operand.dtype, True)
         for role, operand in form.bound.operands.items()
@@ -155,7 +155,7 @@ def _sums(
 def _computed(
     function: Semantic, form: Form, tensors: dict[str, Tensor], result: tuple[str, Tensor], rules: Rules
 ) -> list[ElementsRecord]:
-    """The calls of a function of elements, one for each part that lies in equal steps in all tensors."""
+    """The calls of a function of elements, one for each part that is in equal steps in all tensors."""
     role, to = result
     calls: list[ElementsRecord] = []
     for index in _parts([*tensors.values(), to]):
@@ -182,7 +182,7 @@ def _described(words: Any, target: Array) -> Elements:
 def _parts(tensors: Sequence[Tensor]) -> list[Index]:
     """The parts into which some of the tensors are cut by their layouts."""
     shape = tensors[-1].view.shape
-    cuts = [[_cut(index, each.view.shape, shape) for index, _ in each.pieces] for each in tensors if each.whole is None]
+    cuts = [[_cut(index, each.view.shape, shape) for index, _ in each.pieces] for each in tensors if each.array is None]
     if not cuts:
         return [tuple(slice(0, extent) for extent in shape)]
     if any(cut != cuts[0] for cut in cuts):
@@ -203,11 +203,11 @@ def _cut(index: Index, shape: tuple[int, ...], result: tuple[int, ...]) -> Index
 def _part(tensor: Tensor, index: Index, result: tuple[int, ...]) -> Array:
     """The part of a tensor that belongs to one of a result of this shape."""
     shape = tensor.view.shape
-    if tensor.whole is None:
-        own, found = next(part for part in tensor.pieces if _cut(part[0], shape, result) == index)
-        if found.shape != tuple(part.stop - part.start for part in own):
+    if tensor.array is None:
+        own, piece = next(part for part in tensor.pieces if _cut(part[0], shape, result) == index)
+        if piece.shape != tuple(part.stop - part.start for part in own):
             raise Unplanned("a layout of more axes")
-        return found
+        return piece
     if len(shape) != len(index):
         raise Unplanned("operands of other axes than the result")
     chosen = [slice(None)] * len(shape)
@@ -218,7 +218,7 @@ def _part(tensor: Tensor, index: Index, result: tuple[int, ...]) -> Array:
             chosen[axis] = part
         elif part.start % extent:  # rows that are repeated from lane to lane begin with the first one
             raise Unplanned("an operand of other elements than the result")
-    return tensor.whole[tuple(chosen)]
+    return tensor.array[tuple(chosen)]
 
 
 def _moved(
@@ -231,18 +231,18 @@ def _moved(
         raise Unplanned("words of another size")
     shape = to.view.shape
     pairs: list[tuple[Array, Array]]
-    if source.whole is not None:
-        words = source.whole.view()
+    if source.array is not None:
+        words = source.array.view()
         words.flags.writeable = False
         moved = function(_operation(form, {name: Value(words, source.view.dtype)}, role, shape, rules))
-        if not isinstance(moved, np.ndarray) or not _is_part(moved, source.whole):
+        if not isinstance(moved, np.ndarray) or not _is_part(moved, source.array):
             raise Unplanned("words that are moved in more than one step")
         spread = np.broadcast_to(moved, shape)
         pairs = [(_shaped(spread[index], piece.shape), piece) for index, piece in to.pieces]
     elif not MOVES[function] or math.prod(source.view.shape) != math.prod(shape):
         raise Unplanned("words of a tensor that is cut are moved in another order")
-    elif to.whole is not None:
-        target = _shaped(to.whole, source.view.shape)
+    elif to.array is not None:
+        target = _shaped(to.array, source.view.shape)
         pairs = [(piece, _shaped(target[index], piece.shape)) for index, piece in source.pieces]
     elif source.view.shape == shape and [index for index, _ in source.pieces] == [index for index, _ in to.pieces]:
         pairs = [(a, _shaped(b, a.shape)) for (_, a), (_, b) in zip(source.pieces, to.pieces, strict=True)]
@@ -256,23 +256,23 @@ def _move(source: Array, to: Array) -> ElementsRecord:
     return _call(replace(moved(words), shape=to.shape, dtype=to.dtype), to)
 
 
-def _is_part(part: Array, whole: Array) -> bool:
+def _is_part(part: Array, array: Array) -> bool:
     """Whether an array has its numbers where another one has."""
     while part.base is not None and isinstance(part.base, np.ndarray):
         part = part.base
-    while whole.base is not None and isinstance(whole.base, np.ndarray):
-        whole = whole.base
-    return part is whole
+    while array.base is not None and isinstance(array.base, np.ndarray):
+        array = array.base
+    return part is array
 
 
 def _shaped(numbers: Array, shape: tuple[int, ...]) -> Array:
     """The same numbers, where they are, in another shape."""
     if numbers.shape == shape:
         return numbers
-    found = numbers.reshape(shape)
-    if not _is_part(found, numbers):
-        raise Unplanned("a shape in which the words do not lie in equal steps")
-    return found
+    shaped = numbers.reshape(shape)
+    if not _is_part(shaped, numbers):
+        raise Unplanned("a shape in which the words are not in equal steps")
+    return shaped
 
 
 def _squeezed(source: Array, to: Array) -> tuple[Array, Array]:

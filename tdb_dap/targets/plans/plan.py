@@ -1,4 +1,4 @@
-"""Plans kept by form, and carried out."""
+"""A cache of plans by form, and their execution."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tdb_dap.errors import BadAccess, TdbError
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.declaration.family import Bound
-from tdb_dap.targets.plans.forms import Encoding, Located, Shape, addresses_of, form_of, key_of, mask_without
-from tdb_dap.targets.plans.making import Made, make
-from tdb_dap.targets.plans.stretches import (
-    MOST_SPOTS,
+from tdb_dap.targets.plans.batches import (
+    MOST_SLOTS,
     NOTHING,
     UNKNOWN,
-    Places,
-    Stretch,
+    Batch,
+    Locations,
     keys_of,
-    places_of,
+    locations_of,
     regions_of,
 )
+from tdb_dap.targets.plans.forms import Encoding, Located, Shape, addresses_of, form_of, key_of, mask_without
+from tdb_dap.targets.plans.making import Made, make
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.registry import Semantic
 from tdb_dap.targets.semantics.rules import Rules
@@ -38,7 +38,7 @@ _MOST = 1 << 14
 """Forms that are kept."""
 _AT_ONCE = 1 << 11
 """Commands whose forms are found at once."""
-_MOST_STRETCHES = 1 << 6
+_MOST_BATCHES = 1 << 6
 """So many commands whose forms are remembered."""
 _HOPELESS = 16
 """Forms of a kind without a plan from which on its other ones get none, if none has one."""
@@ -58,7 +58,7 @@ _ERRORS = (
 
 
 class _NoPlan(NamedTuple):
-    """A form of which so many commands were seen."""
+    """A form with its number of observed commands."""
 
     seen: int
 
@@ -112,9 +112,9 @@ class _Known:
 
 @dataclass
 class _Resolved:
-    """A stretch, as far as its forms were known."""
+    """A batch, as far as its forms were known."""
 
-    stretch: Stretch
+    batch: Batch
     known: _Known
     plans: int
     """How many plans there were."""
@@ -123,7 +123,7 @@ class _Resolved:
 
     def serves(self, commands: EncodedCommands, memory: Memory, known: _Known, first: int) -> bool:
         """Whether it can be gone on with at a command: when time has gone back, new plans count."""
-        is_own = self.known is known and self.stretch.holds(commands, memory, first)
+        is_own = self.known is known and self.batch.holds(commands, memory, first)
         return is_own and (first >= self.reached or self.plans == known.plans)
 
 
@@ -145,7 +145,7 @@ class Plans:
         self._size_of, self._is_system = kinds
         self._failures: dict[int, int] = {}
         self._known = _Known()
-        self._stretches: dict[int, _Resolved] = {}
+        self._batches: dict[int, _Resolved] = {}
         self._regions: tuple[ReferenceType[Memory], NDArray[np.int64]] | None = None
 
     def carry_out(self, kind: int, word: int, core: int, memory: Memory) -> bool:
@@ -157,12 +157,12 @@ class Plans:
             return False
         known = self._known
         for shape, numbers in known.shapes.get(kind, ()):
-            places = [spot.located(word, self._geometry) for spot in shape.spots]
-            number = numbers.get(key_of(word, shape, places, self._geometry))
+            locations = [slot.located(word, self._geometry) for slot in shape.slots]
+            number = numbers.get(key_of(word, shape, locations, self._geometry))
             made = known.forms[number] if number is not None else None
             if made is None:
                 continue
-            return isinstance(made, Made) and _is_in_force(made) and _carry_out(made, places, core, memory)
+            return isinstance(made, Made) and _is_in_force(made) and _carry_out(made, locations, core, memory)
         return False
 
     def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
@@ -170,16 +170,16 @@ class Plans:
         if not kernel.is_active():
             return first
         known, number = self._known, first // _AT_ONCE
-        resolved = self._stretches.get(number)
+        resolved = self._batches.get(number)
         if resolved is None or not resolved.serves(commands, memory, known, first):
-            if len(self._stretches) >= _MOST_STRETCHES:
-                self._stretches.clear()
-            stretch = self._resolved(known, commands, number * _AT_ONCE, memory)
-            resolved = self._stretches[number] = _Resolved(stretch, known, known.plans, first)
+            if len(self._batches) >= _MOST_BATCHES:
+                self._batches.clear()
+            batch = self._resolved(known, commands, number * _AT_ONCE, memory)
+            resolved = self._batches[number] = _Resolved(batch, known, known.plans, first)
         resolved.reached = max(resolved.reached, first)
-        stretch = resolved.stretch
-        begin, end = first - stretch.first, min(stop, stretch.stop) - stretch.first
-        next_one = int(stretch.numbers[begin])
+        batch = resolved.batch
+        begin, end = first - batch.first, min(stop, batch.stop) - batch.first
+        next_one = int(batch.numbers[begin])
         if next_one != NOTHING and (next_one == UNKNOWN or known.calls[next_one] is None):
             return first
         regions = self._regions
@@ -187,17 +187,17 @@ class Plans:
             regions = self._regions = ref(memory), regions_of(memory)
         if not all(SEMANTICS.get(sub) is function for sub, function in known.functions.copy().items()):
             return first
-        places = stretch.numbers, stretch.spaces, stretch.offsets, commands.cores[stretch.first : stretch.stop]
-        done = kernel.run_batch(known.calls, places, regions[1], begin, end)
-        return stretch.first + done
+        locations = batch.numbers, batch.spaces, batch.offsets, commands.cores[batch.first : batch.stop]
+        done = kernel.run_batch(known.calls, locations, regions[1], begin, end)
+        return batch.first + done
 
-    def _resolved(self, known: _Known, commands: EncodedCommands, first: int, memory: Memory) -> Stretch:
+    def _resolved(self, known: _Known, commands: EncodedCommands, first: int, memory: Memory) -> Batch:
         """The forms of the commands that follow."""
         stop = min(commands.kinds.size, first + _AT_ONCE)
         kinds, offsets = commands.kinds[first:stop], commands.offsets[first:stop]
         count = stop - first
         numbers = np.full(count, UNKNOWN, np.int32)
-        spaces, at = np.zeros((count, MOST_SPOTS), np.int8), np.zeros((count, MOST_SPOTS), np.int64)
+        spaces, at = np.zeros((count, MOST_SLOTS), np.int8), np.zeros((count, MOST_SLOTS), np.int64)
         for kind in np.unique(kinds).tolist():
             rows = np.flatnonzero(kinds == kind)
             if kind >= 0 and self._is_system(kind):
@@ -209,18 +209,18 @@ class Plans:
             size = self._size_of(kind)
             raw = np.zeros((rows.size, size + 8), np.uint8)
             raw[:, :size] = commands.payload[offsets[rows][:, None] + np.arange(size)]
-            found: list[tuple[Numbered, list[bytes], list[Places]]] = []
+            resolved: list[tuple[Numbered, list[bytes], list[Locations]]] = []
             for numbered in shapes:
-                if len(numbered.shape.spots) <= MOST_SPOTS:
-                    places = [places_of(raw, spot, self._geometry) for spot in numbered.shape.spots]
-                    found.append((numbered, keys_of(raw, numbered.shape, places, self._geometry), places))
-            chosen = _chosen(known, [(numbered, keys) for numbered, keys, _ in found])
-            for which, (_, _, places) in enumerate(found):
+                if len(numbered.shape.slots) <= MOST_SLOTS:
+                    locations = [locations_of(raw, slot, self._geometry) for slot in numbered.shape.slots]
+                    resolved.append((numbered, keys_of(raw, numbered.shape, locations, self._geometry), locations))
+            chosen = _chosen(known, [(numbered, keys) for numbered, keys, _ in resolved])
+            for which, (_, _, locations) in enumerate(resolved):
                 own = np.flatnonzero(chosen[:, 0] == which)
                 numbers[rows[own]] = chosen[own, 1]
-                for spot, (space, offset) in enumerate(places):
-                    spaces[rows[own], spot], at[rows[own], spot] = space[own], offset[own]
-        return Stretch(ref(commands), ref(memory), first, stop, numbers, spaces, at)
+                for slot, (space, offset) in enumerate(locations):
+                    spaces[rows[own], slot], at[rows[own], slot] = space[own], offset[own]
+        return Batch(ref(commands), ref(memory), first, stop, numbers, spaces, at)
 
     def learn(self, name: str, bound: Bound, word: int, encoding: Encoding) -> None:
         """Make a plan for the form of a command ``name``, when it is met again."""
@@ -229,7 +229,7 @@ class Plans:
         known, geometry = self._known, self._geometry
         shapes = known.shapes.setdefault(bound.kind, [])
         for shape, numbers in shapes:
-            number = numbers.get(key_of(word, shape, [spot.located(word, geometry) for spot in shape.spots], geometry))
+            number = numbers.get(key_of(word, shape, [slot.located(word, geometry) for slot in shape.slots], geometry))
             seen = None if number is None else known.forms[number]
             if number is None or seen is None:
                 continue
@@ -249,13 +249,13 @@ class Plans:
         if len(known.forms) > _MOST:
             self._known = _Known()
             return
-        numbers = next((found for own, found in shapes if own == shape), None)
+        numbers = next((forms for own, forms in shapes if own == shape), None)
         if numbers is None:
             numbers = {}
             shapes.append(Numbered(shape, numbers))
-            self._stretches.clear()  # their commands of this kind may have numbers now
-        key = key_of(word, shape, [spot.located(word, self._geometry) for spot in shape.spots], self._geometry)
-        known.set(known.add(numbers, key), _NoPlan(1) if shape.spots else _NEVER)
+            self._batches.clear()  # their commands of this kind may have numbers now
+        key = key_of(word, shape, [slot.located(word, self._geometry) for slot in shape.slots], self._geometry)
+        known.set(known.add(numbers, key), _NoPlan(1) if shape.slots else _NEVER)
 
     def _made(self, name: str, bound: Bound, encoding: Encoding) -> Made | _NoPlan:
         try:
@@ -275,8 +275,8 @@ def _chosen(known: _Known, shapes: list[tuple[Numbered, list[bytes]]]) -> NDArra
 
     A form that nobody has met yet gets a number of the first shape: if that is not its own, it is executed by itself.
     """
-    found: list[tuple[int, int]] = []
-    common = next((which for which, (numbered, _) in enumerate(shapes) if numbered.shape.spots), -1)
+    pairs: list[tuple[int, int]] = []
+    common = next((which for which, (numbered, _) in enumerate(shapes) if numbered.shape.slots), -1)
     for keys in zip(*[keys for _, keys in shapes], strict=True):
         for which, key in enumerate(keys):
             number = shapes[which][0].numbers.get(key, UNKNOWN)
@@ -289,8 +289,8 @@ def _chosen(known: _Known, shapes: list[tuple[Numbered, list[bytes]]]) -> NDArra
                 number = numbers.get(keys[common], UNKNOWN)
                 if number == UNKNOWN and len(known.forms) < _MOST:
                     number = known.add(numbers, keys[common])
-        found.append((which, number))
-    return np.array(found, np.int32).reshape(-1, 2)
+        pairs.append((which, number))
+    return np.array(pairs, np.int32).reshape(-1, 2)
 
 
 def _is_in_force(made: Made) -> bool:
@@ -298,11 +298,11 @@ def _is_in_force(made: Made) -> bool:
     return SEMANTICS.get(made.sub) is made.function
 
 
-def _carry_out(made: Made, places: list[Located], core: int, memory: Memory) -> bool:
+def _carry_out(made: Made, locations: list[Located], core: int, memory: Memory) -> bool:
     addresses: list[int] = []
     try:
-        for number, low, high in made.spots:
-            space, offset = places[number]
+        for number, low, high in made.slots:
+            space, offset = locations[number]
             addresses += (memory.pointer(space, offset + low, offset + high, core) + offset, offset)
     except BadAccess:
         return False

@@ -1,4 +1,4 @@
-"""Tensors of plans: how they lie from their addresses on, and nothing of what they hold."""
+"""Tensors of plans: their layout from their addresses on, without contents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Index = tuple[slice, ...]
 
 
 class Tensor:
-    """A tensor that lies in memory of its own as one of the chip's would, at the first byte of its lane."""
+    """A tensor in separate memory, laid out as on the chip, at the first byte of its lane."""
 
     def __init__(self, view: View) -> None:
         if view.dtype.per_byte > 1 or view.layout is Layout.STREAM or view.lane_mask is not None:
@@ -47,12 +47,12 @@ class Tensor:
         self.low, self.high = start - view.address, stop - view.address
         pointer: int = self._memory.__array_interface__["data"][0]
         self.origin = pointer - self.low
-        whole = self.pieces[0][1] if len(self.pieces) == 1 else None
-        self.whole = whole if whole is not None and whole.shape == view.shape else None
+        only = self.pieces[0][1] if len(self.pieces) == 1 else None
+        self.array = only if only is not None and only.shape == view.shape else None
 
     @cached_property
     def inner(self) -> int:
-        """Bytes that its elements lie in from its address on, in every lane; 0 where that is not known."""
+        """Bytes that its elements are in from its address on, in every lane; 0 where that is not known."""
         lane_bytes = self.view.geometry.lane_bytes
         if self.view.space is not Space.LOCAL:
             return 0
@@ -86,17 +86,17 @@ class Tensor:
             return False
         if self._are_all_apart(self.segments):
             return True
-        # Batches of a piece may lie between those of another one: each is looked at by itself.
+        # Batches of a piece may be between those of another one: each is looked at by itself.
         batches = [batch for part in self.segments for batch in _batches(part)]
         return len(batches) <= _MANY_PARTS and self._are_all_apart(batches)
 
     def _are_all_apart(self, parts: Sequence[Segment]) -> bool:
         """Whether each piece has bytes of a lane, or lanes, of its own."""
         lane_bytes = self.view.geometry.lane_bytes
-        places = [(self._bytes_in_lanes(part, lane_bytes), self._lanes_of(part, lane_bytes)) for part in parts]
+        spans = [(self._bytes_in_lanes(part, lane_bytes), self._lanes_of(part, lane_bytes)) for part in parts]
         return all(
             _are_apart(within, others) or _are_apart(lanes, other_lanes)
-            for (within, lanes), (others, other_lanes) in combinations(places, 2)
+            for (within, lanes), (others, other_lanes) in combinations(spans, 2)
         )
 
     @staticmethod
@@ -107,7 +107,7 @@ class Tensor:
         first = part.offset // lane_bytes
         return first, first + last // lane_bytes + 1
 
-    def lies_as(self, other: Tensor) -> bool:
+    def is_laid_out_as(self, other: Tensor) -> bool:
         """Whether the elements of both have the same places from their addresses on."""
         return self.view.dtype.itemsize == other.view.dtype.itemsize and [
             (part.offset - self.view.address, part.shape, part.strides) for part in self.segments
@@ -115,38 +115,38 @@ class Tensor:
 
     def is_part_of(self, result: Tensor) -> bool:
         """Whether its elements are, from both addresses on, the first ones of the result along the axes it lacks."""
-        if self.whole is None or result.whole is None or self.whole.ndim != result.whole.ndim:
+        if self.array is None or result.array is None or self.array.ndim != result.array.ndim:
             return False
         if self.low != result.low or self.view.dtype.itemsize != result.view.dtype.itemsize:
             return False
         return all(
-            extent == 1 or (extent == whole and own == to)
-            for extent, own, whole, to in zip(
-                self.whole.shape, self.whole.strides, result.whole.shape, result.whole.strides, strict=True
+            extent == 1 or (extent == full and own == to)
+            for extent, own, full, to in zip(
+                self.array.shape, self.array.strides, result.array.shape, result.array.strides, strict=True
             )
         )
 
     def is_read_before(self, result: Tensor) -> bool:
         """Whether each element is read before one of the result is written over it, if both have one address.
 
-        So it is where elements are taken in order and those of the result lie no further on.
+        So it is where elements are taken in order and those of the result are no further on.
         """
-        if self.whole is None or result.whole is None or self.whole.shape != result.whole.shape:
+        if self.array is None or result.array is None or self.array.shape != result.array.shape:
             return False
         steps = [
             (own, to)
-            for own, to, extent in zip(self.whole.strides, result.whole.strides, self.whole.shape, strict=True)
+            for own, to, extent in zip(self.array.strides, result.array.strides, self.array.shape, strict=True)
             if extent > 1
         ]
         is_ahead = all(own >= to for own, to in steps) and self.view.dtype.itemsize >= result.view.dtype.itemsize
         return is_ahead and self._is_in_order() and result._is_in_order()
 
     def _is_in_order(self) -> bool:
-        """Whether elements that come later lie further on, among those of a lane."""
-        assert self.whole is not None
+        """Whether elements that come later are further on, among those of a lane."""
+        assert self.array is not None
         lane_bytes = self.view.geometry.lane_bytes if self.view.space is Space.LOCAL else _REACH
         reached = self.view.dtype.itemsize
-        for extent, stride in zip(self.whole.shape[::-1], self.whole.strides[::-1], strict=True):
+        for extent, stride in zip(self.array.shape[::-1], self.array.strides[::-1], strict=True):
             if extent > 1 and stride % lane_bytes:
                 if stride < reached:
                     return False

@@ -19,7 +19,7 @@ from tdb_dap.targets.plans.tensors import Tensor
 from tdb_dap.targets.semantics.registry import Convolved, Pooled
 
 _BLOCK = 64
-"""Channels whose weights lie together, as many as most chips store together; of whole numbers any order will do."""
+"""Channels whose weights are together, as many as most chips store together; of whole numbers any order will do."""
 
 
 class _Padded(NamedTuple):
@@ -213,12 +213,12 @@ def _runs(channels: int, by_channel: bool, group: Group | None) -> list[_Run]:
 
 def _taps(runs: list[_Run], padded: _Padded) -> Array:
     """The taps of all products in their order; -1 where a place for a channel is empty."""
-    found: list[Array] = []
+    taps: list[Array] = []
     for run in runs:
         channels = np.full(run.width, -1, np.int64)
         channels[: run.stop - run.start] = np.arange(run.start, run.stop)
-        found.append(np.where(channels < 0, -1, channels * padded.plane + padded.taps[:, None]).reshape(-1))
-    return np.concatenate(found)
+        taps.append(np.where(channels < 0, -1, channels * padded.plane + padded.taps[:, None]).reshape(-1))
+    return np.concatenate(taps)
 
 
 def _weights(x: Convolved, weight: Tensor, source: int, runs: list[_Run], count: int) -> Iterator[Step]:

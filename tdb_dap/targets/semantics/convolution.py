@@ -79,11 +79,11 @@ def convolve(x: Operation) -> Array:
         raise NotSimulated(f"sums of 8-bit floats as bf16 are not known: a convolution of {dtype}")
     image, weight = float32.operand(image, dtype), float32.operand(weight, dtype)
     total = (_float32_sum if dtype is F32 else _grouped_sum)(x, weight, image, before)
-    whole = total.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
+    sums = total.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
     if dtype.itemsize == 1:
-        return scaled(x, whole, channel_scale(x))
+        return scaled(x, sums, channel_scale(x))
     by_sign = not x.rules.keeps_nan or (dtype is F32 and x.rules.rectifies_nan)
-    words = encoded(rectified(x, whole, nan_by_sign=by_sign), x.dtype)
+    words = encoded(rectified(x, sums, nan_by_sign=by_sign), x.dtype)
     return limited(x, words, "conv" in x.rules.keeps_sum_nan)
 
 
@@ -226,8 +226,8 @@ def _products_by_blocks(weight: Array, image: Array, f: Fields) -> Array:
     for first in range(0, height, step):
         between_parts()
         part = met[..., first : first + step, :].transpose(1, 2, 3, 0, 4, 5)
-        found = exact_product(flat, part.reshape(flat.shape[1], -1))
-        total[:, :, first : first + step] = found.reshape(-1, n, part.shape[4], width)
+        product = exact_product(flat, part.reshape(flat.shape[1], -1))
+        total[:, :, first : first + step] = product.reshape(-1, n, part.shape[4], width)
     return total.reshape(weight.shape[0], -1)
 
 

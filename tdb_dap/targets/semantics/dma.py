@@ -51,8 +51,8 @@ def _reduced_integers(operation: int, dtype: DType, new: Array, old: Array) -> A
         raise NotSimulated(f"the reduction {op.REDUCTIONS[operation]} of {dtype} is not defined")
     bits = 8 * dtype.itemsize
     a, b = (((words.astype(np.int64)) ^ (1 << (bits - 1))) - (1 << (bits - 1)) for words in (new, old))
-    found = {op.REDUCE_ADD: a + b, op.REDUCE_MAX: np.maximum(a, b), op.REDUCE_MIN: np.minimum(a, b)}[operation]
-    return dtype.encode(found)
+    results = {op.REDUCE_ADD: a + b, op.REDUCE_MAX: np.maximum(a, b), op.REDUCE_MIN: np.minimum(a, b)}[operation]
+    return dtype.encode(results)
 
 
 @moves(in_order=True)
@@ -180,7 +180,7 @@ def scatter(x: Operation) -> Array:
 
 @semantics("dma.masked_select", 0)
 def masked_select(x: Operation) -> Array:
-    """Elements whose mask is not zero, one after another; what lies after them stays."""
+    """Elements whose mask is not zero, one after another; what is after them stays."""
     chosen = x["source"].bits.reshape(-1)[x["mask"].bits.reshape(-1) != 0]
     result = x["old"].bits
     result[: chosen.size] = chosen
@@ -189,7 +189,7 @@ def masked_select(x: Operation) -> Array:
 
 @semantics("dma.nonzero", 0)
 def nonzero(x: Operation) -> Array:
-    """Linear indices of the non-zero elements plus the base, one after another; what lies after them stays."""
+    """Linear indices of the non-zero elements plus the base, one after another; what is after them stays."""
     source = x["source"]
     if x.fields.src_data_format >= FLOAT8:
         raise NotSimulated("dma.nonzero of 8-bit floats is not known")
@@ -197,7 +197,7 @@ def nonzero(x: Operation) -> Array:
     if x.rules.skips_negative_zero and source.dtype.is_float:
         words = source.numbers
     first = x.fields.base_i if x.fields.has("base_i") else x.fields.dst_nstride
-    found = np.flatnonzero(words.reshape(-1)) + first
+    positions = np.flatnonzero(words.reshape(-1)) + first
     result = x["old"].bits
-    result[: found.size] = x.dtype.encode(found)
+    result[: positions.size] = x.dtype.encode(positions)
     return result

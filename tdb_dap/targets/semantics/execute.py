@@ -156,6 +156,6 @@ def _value(role: str, operand: Operand, memory: Words) -> Value:
 @lru_cache(maxsize=1 << 12)
 def constant_bits(bits: int, size: int) -> Array:
     """The low ``size`` bytes of a word, as an operand that nobody writes to."""
-    found = np.full((1, 1, 1, 1), bits & ((1 << (8 * size)) - 1), f"u{size}")
-    found.flags.writeable = False
-    return found
+    constant = np.full((1, 1, 1, 1), bits & ((1 << (8 * size)) - 1), f"u{size}")
+    constant.flags.writeable = False
+    return constant

@@ -86,8 +86,8 @@ def scaled_integers(x: Operation, total: Array, scale: Array) -> Array:
     if x.fields.relu:
         total = np.maximum(total, 0)
     product = float32.multiply(total.astype(np.float32), np.broadcast_to(float32.flush(scale), total.shape))
-    whole = to_integral(product.astype(np.float64), x.fields.opd2_n_str)
-    limited = np.clip(np.where(np.isnan(whole), 0, whole), x.dtype.minimum, x.dtype.maximum)
+    integers = to_integral(product.astype(np.float64), x.fields.opd2_n_str)
+    limited = np.clip(np.where(np.isnan(integers), 0, integers), x.dtype.minimum, x.dtype.maximum)
     return x.dtype.encode(limited.astype(np.int64))
 
 

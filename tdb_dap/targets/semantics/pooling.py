@@ -302,8 +302,8 @@ def _in_kernel(x: Operation, bias: Array | None) -> Array:
     n, c, _, _ = image.shape
     weights = np.tile(float32.operand(_kernels(x, c), dtype), (n, 1))
     starts = None if bias is None else np.tile(np.broadcast_to(bias.reshape(-1), c), n)
-    found = weighted_windows(_windows(x, image), weights, starts, dtype, _start(x))
-    return found.reshape(x.shape)
+    sums = weighted_windows(_windows(x, image), weights, starts, dtype, _start(x))
+    return sums.reshape(x.shape)
 
 
 def _windows(x: Operation, image: Array) -> Windows:
@@ -347,8 +347,8 @@ def _sum_in_kernel(x: Operation, steps: Steps, size: int) -> Array | None:
         return None
     spread = replace(steps, multiplier=multiplier, amount=amount, zero=zero)
     starts = np.tile(np.broadcast_to(start, c), n)
-    found = window_sums(_windows(x, image), np.tile(weights, (n, 1)), starts, spread, size)
-    return None if found is None else found.reshape(n, c, *found.shape[1:])
+    sums = window_sums(_windows(x, image), np.tile(weights, (n, 1)), starts, spread, size)
+    return None if sums is None else sums.reshape(n, c, *sums.shape[1:])
 
 
 def _per_plane(numbers: Array | int, batches: int, channels: int) -> Array | None:
@@ -361,9 +361,9 @@ def _per_plane(numbers: Array | int, batches: int, channels: int) -> Array | Non
 
 def _exact_sum(x: Operation) -> Array:
     """In int64."""
-    found = _sum_in_kernel(x, Steps(DOWN), 8)
-    if found is not None:
-        return found
+    sums = _sum_in_kernel(x, Steps(DOWN), 8)
+    if sums is not None:
+        return sums
     total: Array = np.zeros(x.shape, np.int64)
     for tap, weight in zip(_met(x), _kernel(x), strict=True):
         total = total + tap.astype(np.int64) * weight.astype(np.int64)
@@ -383,9 +383,9 @@ def _requantised(x: Operation) -> Array:
     )
     is_held_unsigned = bool(f.rq and not is_signed)
     if not is_held_unsigned and size in (1, 2, 4) and x.dtype.per_byte == 1:
-        found = _sum_in_kernel(x, steps, size)
-        if found is not None:
-            return found
+        sums = _sum_in_kernel(x, steps, size)
+        if sums is not None:
+            return sums
     total = _exact_sum(x)
     return requantised(total & UI32.maximum if is_held_unsigned else total, steps, x.dtype)
 

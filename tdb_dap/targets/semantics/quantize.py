@@ -95,8 +95,8 @@ def requantize_float(x: Operation) -> Array:
     offset = _first_of(x, "offset", "offset_table", "offset_packed")
     moved = float32.add(float32.multiply(float32.flush(numbers), float32.flush(scale)), float32.flush(offset))
     rounded = to_integral(moved.astype(np.float64), x.fields.opd2_n_str >> 3)
-    whole = np.clip(np.where(np.isnan(rounded), 0, rounded), SI32.minimum, SI32.maximum)
-    return _stored(x, np.clip(whole.astype(np.int64), *_limits(x)))
+    integers = np.clip(np.where(np.isnan(rounded), 0, rounded), SI32.minimum, SI32.maximum)
+    return _stored(x, np.clip(integers.astype(np.int64), *_limits(x)))
 
 
 @semantics("quant", op.RQ1)

@@ -43,8 +43,8 @@ def largest(x: Operation) -> Array:
     chosen = larger(used[last], used[1 - last]) if len(used) == 2 else used[0]
     while chosen.shape[3] > 1:
         chosen = larger(chosen[..., ::2], chosen[..., 1::2])
-    found: Array = np.take_along_axis(source.bits.reshape(rows), chosen, axis=3)
-    return found.reshape(x.shape)
+    largest_bits: Array = np.take_along_axis(source.bits.reshape(rows), chosen, axis=3)
+    return largest_bits.reshape(x.shape)
 
 
 @semantics("reduce", op.SUM, op.SUM_OF_POWERS)

@@ -63,19 +63,19 @@ def exponential(x: Operation) -> tuple[Array, Array, Array]:
 
     numbers = without_subnormals(x["input"].numbers, FLUSHED_F16)
     exponents = np.fmin(np.fmax(rounded(numbers * _LOG2_E), np.float32(-15)), np.float32(16))
-    whole = np.floor(exponents) + np.float32(0)
-    fraction = rounded(exponents - whole)
+    integers = np.floor(exponents) + np.float32(0)
+    fraction = rounded(exponents - integers)
     step = np.floor(fraction * op.TABLE)
     left = rounded(fraction - step / np.float32(op.TABLE))
     rows = x["series"].numbers[0, np.arange(numbers.shape[1]) % x["series"].bits.shape[1], 0]
     series = without_subnormals(rows, FLUSHED_F16)
     place = step.astype(np.int64)
-    exact = np.ldexp(table[place % op.TABLE], whole.astype(np.int64) + place // op.TABLE)
+    exact = np.ldexp(table[place % op.TABLE], integers.astype(np.int64) + place // op.TABLE)
     power = rounded(without_subnormals(exact, FLUSHED_F16))
     total = np.broadcast_to(series[None, :, None, -1:], numbers.shape)
     for k in range(series.shape[1] - 2, -1, -1):
         total = rounded(rounded(total * left) + series[None, :, None, k : k + 1])
-    return x.dtype.encode(rounded(total * power)), _scratch(x, whole, exponents), _scratch(x, power, left)
+    return x.dtype.encode(rounded(total * power)), _scratch(x, integers, exponents), _scratch(x, power, left)
 
 
 def _scratch(x: Operation, first: Array, second: Array) -> Array:
@@ -105,7 +105,7 @@ def reciprocal_sqrt(x: Operation) -> Array:
     if rule is Reciprocal.BY_FORMULA:
         return _root_of_words(x, steps)
     numbers = x["input"].numbers
-    found = float32.reciprocal_sqrt(numbers, steps, dtype)
+    roots = float32.reciprocal_sqrt(numbers, steps, dtype)
     fraction, exponent, _ = _FORMAT[dtype.name]
     words = x["input"].bits.astype(np.int64)
     no_exponent = (words >> fraction & ((1 << exponent) - 1)) == 0
@@ -114,8 +114,8 @@ def reciprocal_sqrt(x: Operation) -> Array:
         is_zero = no_exponent
     negative = (words >> (fraction + exponent)).astype(np.bool_)
     undefined = np.isnan(numbers) | (negative & ~(no_exponent & (rule is Reciprocal.TRUE_ZEROS)))
-    found = np.where(undefined, np.float32(np.nan), np.where(np.isposinf(numbers), np.float32(0), found))
-    return x.dtype.encode(np.where(is_zero, np.copysign(np.float32(np.inf), numbers), found))
+    roots = np.where(undefined, np.float32(np.nan), np.where(np.isposinf(numbers), np.float32(0), roots))
+    return x.dtype.encode(np.where(is_zero, np.copysign(np.float32(np.inf), numbers), roots))
 
 
 def _root_of_words(x: Operation, steps: int) -> Array:
@@ -127,8 +127,8 @@ def _root_of_words(x: Operation, steps: int) -> Array:
     words = x["input"].bits
     if words.itemsize != x.dtype.itemsize:
         raise NotSimulated(f"sfu.rsqrt of {x['input'].dtype} as {x.dtype} is not known on this chip")
-    found = F32.encode(float32.reciprocal_sqrt(words.astype(np.uint32).view(np.float32), steps, F32))
-    return found.astype(words.dtype)
+    roots = F32.encode(float32.reciprocal_sqrt(words.astype(np.uint32).view(np.float32), steps, F32))
+    return roots.astype(words.dtype)
 
 
 @semantics("sfu", op.NORMALIZE)

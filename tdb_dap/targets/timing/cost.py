@@ -92,7 +92,7 @@ def _hindrance(description: Description) -> int:
 
 
 def _is_scattered(view: View) -> bool:
-    """Whether the elements of a row do not lie side by side: then they are written one by one."""
+    """Whether the elements of a row are not side by side: then they are written one by one."""
     return len(view.shape) == 4 and view.shape[3] > 1 and view.strides is not None and view.strides[-1] > 1
 
 

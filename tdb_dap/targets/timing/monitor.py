@@ -29,7 +29,7 @@ class Monitor:
     dma_clock: float
     """MHz of the counters of DMA and SDMA."""
     is_scaled: bool = False
-    """Whether the counters run with the frequency that the chip is set to, where that is told."""
+    """Whether the counters run with the frequency that the chip is set to, where that is known."""
     synchronising: int = 0
     """Records of each engine before those of the model: the engines meet at the end of the last."""
 

@@ -26,8 +26,8 @@ class Evidence(Enum):
 def _recorded() -> dict[str, dict[str, list[int]]]:
     """Sub types by chip and register, as scripts/record_evidence.py has found them in compiled models."""
     text = resources.files("tdb_dap.targets").joinpath("isa/evidence.json").read_text("utf-8")
-    found: dict[str, dict[str, list[int]]] = json.loads(text)
-    return found
+    entries: dict[str, dict[str, list[int]]] = json.loads(text)
+    return entries
 
 
 @cache

@@ -84,17 +84,17 @@ def used_fields(form: Instruction, geometry: Geometry, conventions: Conventions 
 def _addresses(form: Instruction) -> list[tuple[str, str]]:
     """Pairs of fields that hold an address: its low 32 bits, and the bits above."""
     names = {name for name, _, _ in form.fields}
-    found: list[tuple[str, str]] = []
+    addresses: list[tuple[str, str]] = []
     for low, high in (("l32", "h8"), ("l32", "h13"), ("h32", "l8")):
         pairs = ((name, f"{name[: -len(low)]}{high}") for name in sorted(names) if name.endswith(f"_start_addr_{low}"))
-        found += [pair for pair in pairs if pair[1] in names]
-    return found
+        addresses += [pair for pair in pairs if pair[1] in names]
+    return addresses
 
 
 def _drawn(form: Instruction, geometry: Geometry) -> Iterator[tuple[dict[str, int], dict[int, int]]]:
     """Random fields and configuration registers, the same for a form each time.
 
-    Mostly small numbers: 0, 1, less than 8 or less than 64; addresses lie in memories there are.
+    Mostly small numbers: 0, 1, less than 8 or less than 64; addresses are in existing memories.
     """
     draw = random.Random(f"{form.register} {form.sub}")
     numbers = np.random.default_rng(draw.getrandbits(64))
@@ -124,8 +124,8 @@ def _names_in(function: FunctionType) -> frozenset[str]:
             continue
         seen.add(id(current))
         for code in _codes(current.__code__):
-            found = {*code.co_names, *_words(code.co_consts)}
-            names |= found
+            referenced = {*code.co_names, *_words(code.co_consts)}
+            names |= referenced
             if "four" in code.co_names:
                 names |= {f"{word}_{axis}" for word in _words(code.co_consts) for axis in _AXES}
             waiting += _called(current, code.co_names)
@@ -166,5 +166,5 @@ def _is_ours(value: Any) -> bool:
 def unused_fields(form: Instruction, geometry: Geometry, conventions: Conventions | None = None) -> tuple[str, ...]:
     """Shared names of the fields that nothing looks at and that are not known everywhere to have no effect."""
     used = used_fields(form, geometry, conventions)
-    found = (name for name, _, _ in form.fields if name not in used and reason_of(name) is None)
-    return tuple(dict.fromkeys(found))
+    unused = (name for name, _, _ in form.fields if name not in used and reason_of(name) is None)
+    return tuple(dict.fromkeys(unused))

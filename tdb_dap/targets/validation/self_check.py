@@ -62,15 +62,15 @@ def _registers(instructions: Sequence[Instruction]) -> list[Instruction]:
 
 
 def _layout(instruction: Instruction) -> list[str]:
-    found: list[str] = []
+    problems: list[str] = []
     next_bit = 0
     for name, bit, width in instruction.fields:
         if bit != next_bit:
-            found.append(f"{instruction.register}.{name} starts at bit {bit} instead of {next_bit}")
+            problems.append(f"{instruction.register}.{name} starts at bit {bit} instead of {next_bit}")
         next_bit = bit + width
     if next_bit > instruction.bits:
-        found.append(f"{instruction.register} lists {next_bit} bits and declares {instruction.bits}")
-    return found
+        problems.append(f"{instruction.register} lists {next_bit} bits and declares {instruction.bits}")
+    return problems
 
 
 def _repeated(instructions: Sequence[Instruction]) -> list[str]:

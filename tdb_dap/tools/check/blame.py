@@ -172,7 +172,7 @@ class _Judge:
 
     def _unknown_before(self, line: int) -> tuple[int, ...]:
         """Ops that computed what the op reads and that cannot be judged themselves; loading is not computing."""
-        found: list[int] = []
+        unknown: list[int] = []
         queue = [line]
         seen = {line}
         while queue:
@@ -182,9 +182,9 @@ class _Judge:
                     seen.add(before)
                     queue.append(before)
                     if results[0].opcode not in ("tpu.Load", "tpu.Store"):
-                        found.append(before)
+                        unknown.append(before)
             queue.pop(0)
-        return tuple(found)
+        return tuple(unknown)
 
 
 def _lines(lines: Sequence[int]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.compare.dataflow import Producers
-from tdb_dap.engine.compare.segments import stretches
+from tdb_dap.engine.compare.segments import segments
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.reference.tolerance import Tolerances
@@ -124,9 +124,7 @@ def resolved(options: CheckOptions) -> CheckOptions:
         raise BadInput("--jobs and --dask: give one of them")
     if options.sanitize and (options.mode != "cascade" or options.resume):
         other = "--resume" if options.resume else "--mode standalone"
-        raise BadInput(
-            f"--sanitize and {other}: sanitizers look on from the start to the end of one run; leave one out"
-        )
+        raise BadInput(f"--sanitize and {other}: sanitizers need one run from start to end; leave one out")
     references = options.model.references
     if options.onnx is not None:
         if references or options.golden:
@@ -198,7 +196,7 @@ class _Check:
             profiled=profiled(program)[1] if options.profile else None,
             weights=compared_weights(program),
         )
-        return CheckResult(report, self._findings(report, baseline), walked.found, baseline)
+        return CheckResult(report, self._findings(report, baseline), walked.results, baseline)
 
     def _explained(self, walked: Walked) -> list[Row]:
         """The rows without differences that no op makes, and with what is to blame for the others."""
@@ -216,7 +214,7 @@ class _Check:
         if options.resume is None:  # what a journal holds may be asked for as a whole the next time
             job = replace(job, keep="none", pictures=False, wanted=frozenset(row.key for row in failed))
         worker = Worker(job, "standalone")
-        # Of the rest nothing is asked. Rows of an op lie between its first and last command.
+        # Of the rest nothing is asked. Rows of an op are between its first and last command.
         spans = [(row.first, row.last + 1) for row in failed]
         alone = self._walk(job, "standalone", worker, self._team(job, worker), spans)
         return with_blame(rows, alone.rows, Producers(program), writers)
@@ -240,7 +238,7 @@ class _Check:
             kept = replace(self._job, keep="all", pictures=False)
             again = self._walk(kept, "cascade", Worker(kept, "cascade"), Alone())
             outputs = [tensor.name for tensor in program.outputs]
-            return without_accumulated(rows, again.found, model.context, inputs, references[0], outputs)
+            return without_accumulated(rows, again.results, model.context, inputs, references[0], outputs)
         except BadInput:
             return rows
 
@@ -252,7 +250,7 @@ class _Check:
             return rows
         try:
             words = load_inputs(data, program.inputs)
-            return with_shadows(rows, walked.found, model.context, numbers(words, program.inputs))
+            return with_shadows(rows, walked.results, model.context, numbers(words, program.inputs))
         except BadInput:
             return rows
 
@@ -275,7 +273,7 @@ class _Check:
             return Dask(job, options.dask)
         if options.jobs == 1:
             return Alone()
-        pieces = len(stretches(worker.debugger.program, worker.debugger.reference, options.jobs))
+        pieces = len(segments(worker.debugger.program, worker.debugger.reference, options.jobs))
         count = processes(options.jobs, pieces)
         return Alone() if count == 1 else Processes(job, count, worker)
 
@@ -290,7 +288,7 @@ class _Check:
         except KeyboardInterrupt:
             self._progress.clear()
             if journal is not None:
-                self._progress.note(f"interrupted; the same command goes on with what {resume} holds")
+                self._progress.note(f"interrupted; run the same command to resume from {resume} holds")
             raise
         finally:
             team.close()

@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--mode",
         choices=("cascade", "standalone"),
         default="cascade",
-        help="give each op what the ops before it computed (default), or the reference's values",
+        help="operands of each op: computed by the ops before it (default), or the reference's values",
     )
     parser.add_argument(
         "--jobs",

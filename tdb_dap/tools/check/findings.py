@@ -11,18 +11,18 @@ from tdb_dap.tools.findings.findings import Case, Finding, Findings, Place, Rule
 
 def findings_of(report: Report, context: Context, stage: int) -> Findings:
     """A finding for each tensor that differs, a case for each that was compared or left out."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     cases: list[Case] = []
     for row in report.rows:
         numbers: tuple[int, ...] = ()
         if row.verdict == "fail":
-            numbers = (len(found),)
-            found.append(_finding(row, context))
+            numbers = (len(findings),)
+            findings.append(_finding(row, context))
         if row.verdict != "unknown":
             left_out = "left out by --except" if row.verdict == "excepted" else ""
             cases.append(Case(row.opcode or "net", _name(row), numbers, left_out))
     rule = {RULE: Rule(FILTERS[RULE].label, FILTERS[RULE].description)}
-    return Findings.of("check", model_name(context), report.net, stage, rule, found, cases, report.stopped)
+    return Findings.of("check", model_name(context), report.net, stage, rule, findings, cases, report.stopped)
 
 
 def _finding(row: Row, context: Context) -> Finding:

@@ -1,6 +1,6 @@
 """A directory in which an interrupted check finds what it has done already.
 
-One file per stretch with the rows and the tensors that are kept, and, of a cascade, the memories at the end of one of
+One file per segment with the rows and the tensors that are kept, and, of a cascade, the memories at the end of one of
 them. Nothing in it is executed when it is read.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.compare.walk import Mode
     from tdb_dap.engine.control.debugger import Debugger
     from tdb_dap.engine.hardware.dtypes import Array
-    from tdb_dap.tools.check.worker import Job, Stretch
+    from tdb_dap.tools.check.worker import Job, Segment
 
 _WHAT = "check.json"
 _MEMORIES = "memories.npz"
@@ -59,21 +59,21 @@ class Journal:
         except OSError as error:
             raise BadInput(f"--resume {directory}: {error.strerror or error}") from None
 
-    def known(self) -> dict[Stretch, Walked]:
-        """Results of the stretches that are done."""
-        found: dict[Stretch, Walked] = {}
+    def known(self) -> dict[Segment, Walked]:
+        """Results of the segments that are done."""
+        walked: dict[Segment, Walked] = {}
         for file in self._directory.glob("*-*.npz"):
             try:
                 start, stop = map(int, file.stem.split("-"))
-                found[start, stop] = _loaded(read_npz(file))
+                walked[start, stop] = _loaded(read_npz(file))
             except (KeyError, ValueError, ValidationError):
                 raise BadInput(f"{file}: is damaged; remove it, and its part is checked again") from None
-        return found
+        return walked
 
-    def add(self, stretch: Stretch, found: Walked) -> None:
-        """A stretch is done; one that stopped early is not kept."""
-        if not found.stopped:
-            self._write(f"{stretch[0]}-{stretch[1]}.npz", _saved(found))
+    def add(self, segment: Segment, walked: Walked) -> None:
+        """A segment is done; one that stopped early is not kept."""
+        if not walked.stopped:
+            self._write(f"{segment[0]}-{segment[1]}.npz", _saved(walked))
 
     def copy_memories(self, debugger: Debugger) -> None:
         """Keep the memories as they are now, if that has not been done lately."""
@@ -127,9 +127,9 @@ def _stamp(path: Path) -> list[int]:
         raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _saved(found: Walked) -> dict[str, Array]:
-    arrays: dict[str, Array] = {"rows": np.frombuffer(_ROWS.dump_json(found.rows), np.uint8)}
-    for index, looked in enumerate(found.found):
+def _saved(walked: Walked) -> dict[str, Array]:
+    arrays: dict[str, Array] = {"rows": np.frombuffer(_ROWS.dump_json(walked.rows), np.uint8)}
+    for index, looked in enumerate(walked.results):
         if looked.actual is not None and looked.expected is not None:
             arrays[f"{index}.actual"], arrays[f"{index}.expected"] = looked.actual, looked.expected
     return arrays

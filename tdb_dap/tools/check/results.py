@@ -29,36 +29,36 @@ class Looked:
 class Walked:
     """Results of a run. ``stopped``: why it did not reach the end, if so."""
 
-    found: tuple[Looked, ...]
+    results: tuple[Looked, ...]
     stopped: str = ""
 
     @property
     def rows(self) -> list[Row]:
-        return [looked.row for looked in self.found]
+        return [looked.row for looked in self.results]
 
 
 def merged(parts: Iterable[Walked]) -> Walked:
-    """The runs of all stretches as one, by time: an op's operands, then its results.
+    """The runs of all segments as one, by time: an op's operands, then its results.
 
-    The net's outputs are looked at by the last stretch, too: where an op has named them before, only what differs at
+    The net's outputs are looked at by the last segment, too: where an op has named them before, only what differs at
     the end counts.
     """
     parts = list(parts)
-    found = [looked for part in parts for looked in part.found]
-    named = {looked.row.name for looked in found if looked.row.role == "result"}
+    looked_at = [looked for part in parts for looked in part.results]
+    named = {looked.row.name for looked in looked_at if looked.row.role == "result"}
     kept = [
         looked
-        for looked in found
+        for looked in looked_at
         if looked.row.role != "output" or looked.row.verdict == "fail" or looked.row.name not in named
     ]
     kept.sort(key=lambda looked: (looked.row.last, looked.row.role != "operand"))
     return Walked(tuple(kept), next((part.stopped for part in parts if part.stopped), ""))
 
 
-def write_tensors(path: Path, found: Iterable[Looked]) -> int:
+def write_tensors(path: Path, comparisons: Iterable[Looked]) -> int:
     """Write each tensor as ``<name>@<line>.<role><index>.actual`` and ``.expected``, float32; returns how many."""
     arrays: dict[str, Any] = {}
-    for looked in found:
+    for looked in comparisons:
         row = looked.row
         if looked.actual is not None and looked.expected is not None:
             stem = f"{row.name}@{row.line}.{row.role}{row.index}"
@@ -79,7 +79,7 @@ def by_layer(program: Program, rows: Iterable[Row]) -> tuple[LayerRow, ...]:
         layer = origins.layer_of(op) if op is not None and row.role == "result" else None
         if layer is not None:
             layers.setdefault(layer.name, (layer, []))[1].append(row)
-    return tuple(_summed_up(layer, found) for layer, found in layers.values())
+    return tuple(_summed_up(layer, results) for layer, results in layers.values())
 
 
 def _summed_up(layer: OriginalLayer, rows: list[Row]) -> LayerRow:

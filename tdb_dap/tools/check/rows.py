@@ -43,12 +43,12 @@ class Shown:
 _T = TypeVar("_T")
 
 
-def _known(found: dict[Hashable, _T], result: Comparison, make: Callable[[Comparison], _T]) -> _T:
+def _known(cache: dict[Hashable, _T], result: Comparison, make: Callable[[Comparison], _T]) -> _T:
     if result.identity is None:
         return make(result)
-    if result.identity not in found:
-        found[result.identity] = make(result)
-    return found[result.identity]
+    if result.identity not in cache:
+        cache[result.identity] = make(result)
+    return cache[result.identity]
 
 
 def row_of(checked: Checked, shown: Shown) -> Row:
@@ -75,29 +75,29 @@ def row_of(checked: Checked, shown: Shown) -> Row:
 
 
 def _numbers(result: Comparison) -> Numbers:
-    found = result.metrics
+    metrics = result.metrics
     return Numbers(
-        cosine=found.cosine,
-        euclidean=found.euclidean,
-        sqnr=found.sqnr,
-        max_abs=found.max_abs,
-        max_rel=found.max_rel,
-        max_ulp=found.max_ulp,
-        size=found.size,
-        bad_count=found.bad_count,
-        bad_share=found.bad_share,
-        first_bad=found.first_bad,
-        first_bad_per_axis=found.first_bad_per_axis,
-        worst=found.worst,
-        worst_actual=float(result.actual[found.worst]) if found.worst is not None else None,
-        worst_expected=float(result.expected[found.worst]) if found.worst is not None else None,
-        channel_axis=found.channel_axis,
-        worst_channel=found.worst_channel,
-        channel=found.channel,
-        nan_count=found.nan_count,
-        nan_expected=found.nan_expected,
-        inf_count=found.inf_count,
-        inf_expected=found.inf_expected,
+        cosine=metrics.cosine,
+        euclidean=metrics.euclidean,
+        sqnr=metrics.sqnr,
+        max_abs=metrics.max_abs,
+        max_rel=metrics.max_rel,
+        max_ulp=metrics.max_ulp,
+        size=metrics.size,
+        bad_count=metrics.bad_count,
+        bad_share=metrics.bad_share,
+        first_bad=metrics.first_bad,
+        first_bad_per_axis=metrics.first_bad_per_axis,
+        worst=metrics.worst,
+        worst_actual=float(result.actual[metrics.worst]) if metrics.worst is not None else None,
+        worst_expected=float(result.expected[metrics.worst]) if metrics.worst is not None else None,
+        channel_axis=metrics.channel_axis,
+        worst_channel=metrics.worst_channel,
+        channel=metrics.channel,
+        nan_count=metrics.nan_count,
+        nan_expected=metrics.nan_expected,
+        inf_count=metrics.inf_count,
+        inf_expected=metrics.inf_expected,
     )
 
 
@@ -106,14 +106,14 @@ def _picture(result: Comparison) -> Picture:
     before, channels, after = (
         (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])) if axis is not None else (1, 1, 1)
     )
-    found = result.metrics
-    is_finite = not (found.nan_count or found.nan_expected or found.inf_count or found.inf_expected)
+    metrics = result.metrics
+    is_finite = not (metrics.nan_count or metrics.nan_expected or metrics.inf_count or metrics.inf_expected)
     actual, expected = (side.reshape(before, channels, after) for side in (result.actual, result.expected))
     reach = _reach(actual, expected, is_finite)
     rows, columns = _starts(channels, _HEAT[0]), _starts(before * after, _HEAT[1])
     heat = np.empty((rows.size, columns.size))
     counts = np.zeros(len(_EDGES) + 2, np.int64)
-    # A part of the tensor at a time: whole groups of elements that lie together.
+    # A part of the tensor at a time: whole groups of elements that are together.
     is_by_column = after == 1 and before > 1
     starts, end = (columns, before) if is_by_column else (rows, channels)
     bounds = [*starts.tolist(), end]

@@ -1,4 +1,4 @@
-"""Running a comparison: cut into stretches, given to whoever runs them, put together."""
+"""Running a comparison: cut into segments, given to whoever runs them, put together."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.compare.judging import Judge
-from tdb_dap.engine.compare.segments import stretches
+from tdb_dap.engine.compare.segments import segments
 from tdb_dap.engine.compare.walk import Mode, Walk
 from tdb_dap.tools.check.results import Walked, merged
 from tdb_dap.tools.check.rows import Shown, row_of
 from tdb_dap.tools.check.schema import Row
-from tdb_dap.tools.check.worker import Stretch, Worker
+from tdb_dap.tools.check.worker import Segment, Worker
 
 if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from tdb_dap.tools.check.team import Progress, Team
 
 _PIECES_EACH = 8
-"""Stretches for each of several that run at a time: they are not equally long."""
+"""Segments for each of several that run at a time: they are not equally long."""
 
 _PIECES_KEPT = 64
-"""Stretches of a check that can be interrupted; the number does not depend on who runs them."""
+"""Segments of a check that can be interrupted; the number does not depend on who runs them."""
 
 
 def walk(
@@ -31,7 +31,7 @@ def walk(
     team: Team,
     progress: Progress,
     journal: Journal | None = None,
-    spans: Sequence[Stretch] | None = None,
+    spans: Sequence[Segment] | None = None,
 ) -> Walked:
     """Run the whole program of ``worker``, a debugger at the start, and compare; what ``journal`` knows is not run.
 
@@ -41,26 +41,26 @@ def walk(
     each = 1 if team.size == 1 else _PIECES_EACH * team.size
     wanted = _PIECES_KEPT if journal else each if spans is None else max(_PIECES_KEPT, each)
     reference = worker.debugger.reference if mode == "standalone" else None
-    todo = stretches(program, reference, wanted)
+    todo = segments(program, reference, wanted)
     if spans is not None:
         todo = [(start, stop) for start, stop in todo if any(first < stop and start < last for first, last in spans)]
     done = journal.known() if journal else {}
     if journal and mode == "cascade":
         reached = journal.restore_memories(worker.debugger)
-        done = {stretch: found for stretch, found in done.items() if stretch[1] <= reached}
-        todo = [stretch for stretch in todo if stretch[0] >= reached]
-    found: dict[Stretch, Walked] = dict(done)
+        done = {segment: walked for segment, walked in done.items() if segment[1] <= reached}
+        todo = [segment for segment in todo if segment[0] >= reached]
+    walked: dict[Segment, Walked] = dict(done)
     before = sum(stop - start for start, stop in done)
-    left = [stretch for stretch in todo if stretch not in done]
-    for stretch, part in team.run(left, worker, lambda count: progress(before + count)):
-        found[stretch] = part
+    left = [segment for segment in todo if segment not in done]
+    for segment, part in team.run(left, worker, lambda count: progress(before + count)):
+        walked[segment] = part
         if journal:
-            journal.add(stretch, part)
+            journal.add(segment, part)
             if mode == "cascade":
                 journal.copy_memories(worker.debugger)
         if part.stopped and mode == "cascade":
             break
-    return merged(found[stretch] for stretch in sorted(found))
+    return merged(walked[segment] for segment in sorted(walked))
 
 
 def compared_so_far(debugger: Debugger) -> list[Row]:

@@ -74,7 +74,7 @@ class Blame(Measured):
 
 
 class Shadows(Measured):
-    """A result beside its shadows. ``actual``, ``expected``, ``ideal``: the numbers at ``index``, the worst one.
+    """A result with its shadows. ``actual``, ``expected``, ``ideal``: the numbers at ``index``, the worst one.
 
     ``expected``: at this precision, None if unknown; ``here``, ``inherited``: error made by the op and by those before
     it, over the size of the numbers; ``verdict``: on the error made here: bug, quantisation, exact or unknown.

@@ -26,14 +26,16 @@ _LOADED = "load_"
 _INHERITED = "what differs was inherited, or is what the format costs"
 
 
-def with_shadows(rows: Sequence[Row], found: Sequence[Looked], context: Path, inputs: Mapping[str, Array]) -> list[Row]:
+def with_shadows(
+    rows: Sequence[Row], looked: Sequence[Looked], context: Path, inputs: Mapping[str, Array]
+) -> list[Row]:
     """The same rows, those of results with their shadows. BadInput if the compilation cannot be read."""
-    return _judged(Shadow(context, inputs), rows, found, None)
+    return _judged(Shadow(context, inputs), rows, looked, None)
 
 
 def without_accumulated(
     rows: Sequence[Row],
-    found: Sequence[Looked],
+    looked: Sequence[Looked],
     context: Path,
     inputs: Mapping[str, Array],
     reference: Path,
@@ -56,7 +58,7 @@ def without_accumulated(
         one.name for one in executed(shadow.level, tensors) if one.verdict in ("exact", "quantisation", "overflow")
     }
     far = {row.name for row in rows if row.name in outputs and row.numbers is not None and not _is_like(row.numbers)}
-    return _judged(shadow, rows, found, explained - far)
+    return _judged(shadow, rows, looked, explained - far)
 
 
 def _is_like(numbers: Numbers) -> bool:
@@ -65,14 +67,14 @@ def _is_like(numbers: Numbers) -> bool:
 
 
 def _judged(
-    shadow: Shadow, rows: Sequence[Row], found: Sequence[Looked], explained: Collection[str] | None
+    shadow: Shadow, rows: Sequence[Row], comparisons: Sequence[Looked], explained: Collection[str] | None
 ) -> list[Row]:
     """The rows with verdicts on the errors that their ops make themselves.
 
     ``explained``: tensors for which that is asked, whose rows then only change from fail to pass; None: all, and the
     rows show their shadows.
     """
-    chip = shadow.completed(computed_of(found))
+    chip = shadow.completed(computed_of(comparisons))
     known: dict[str, Shadows | None] = {}
 
     def of(name: str) -> Shadows | None:
@@ -83,7 +85,7 @@ def _judged(
     results = (row for row in rows if row.role != "operand")
     faults = (row.first for row in results if (judged := of(row.name)) and judged.verdict == "bug")
     wrong = min(faults, default=None)  # what comes after it inherits a fault
-    read = {looked.row.key: looked for looked in found}
+    read = {looked.row.key: looked for looked in comparisons}
     near: dict[str, bool] = {}
     settled = []
     for row in rows:
@@ -121,27 +123,27 @@ def _settled(row: Row, is_explained: bool, fault: str) -> Row:
     return row.model_copy(update={"verdict": "pass", "complaints": (), "blame": None, "note": _INHERITED})
 
 
-def computed_of(found: Sequence[Looked]) -> dict[str, Array]:
+def computed_of(comparisons: Sequence[Looked]) -> dict[str, Array]:
     """Tensors of the chip by name: those of results that are known as a whole, parts of several cores put together.
 
     What no part has is the expected number in each.
     """
     parts: dict[str, list[Looked]] = {}
-    for looked in found:
+    for looked in comparisons:
         if looked.actual is not None and looked.expected is not None and looked.row.role != "operand":
             parts.setdefault(looked.row.name, []).append(looked)
-    whole: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for name, several in parts.items():
         complete = next((one for one in reversed(several) if one.row.covered >= 1), None)
         if complete is not None:
-            whole[name] = np.asarray(complete.actual, np.float64)
+            arrays[name] = np.asarray(complete.actual, np.float64)
         elif sum(one.row.covered for one in several) > _NEARLY_ALL:
             merged = np.array(several[0].expected, np.float64)
             for one in several:
                 part = np.asarray(one.actual, np.float64)
                 merged = np.where(part != np.asarray(one.expected, np.float64), part, merged)
-            whole[name] = merged
-    return whole
+            arrays[name] = merged
+    return arrays
 
 
 def _actual(looked: Looked | None) -> Array | None:

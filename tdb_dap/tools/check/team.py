@@ -1,4 +1,4 @@
-"""Runners of the stretches of a check: this process, several on this machine, or a Dask cluster."""
+"""Runners of the segments of a check: this process, several on this machine, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.system.beside import processors
-from tdb_dap.system.leash import Leash, deaf
-from tdb_dap.tools.check.worker import Stretch, Worker, adopt, prepare, run_elsewhere
+from tdb_dap.system.forked_worker import processors
+from tdb_dap.system.parent_watchdog import ParentWatchdog, interrupts_blocked
+from tdb_dap.tools.check.worker import Segment, Worker, adopt, prepare, run_elsewhere
 
 if TYPE_CHECKING:
     from tdb_dap.tools.check.results import Walked
@@ -24,13 +24,13 @@ Progress = Callable[[int], None]
 
 
 class Team(Protocol):
-    """Runs stretches. ``size``: how many at a time."""
+    """Runs segments. ``size``: how many at a time."""
 
     @property
     def size(self) -> int: ...
 
-    def run(self, stretches: Sequence[Stretch], worker: Worker, progress: Progress) -> Iterator[tuple[Stretch, Walked]]:
-        """Results of each stretch, in any order. ``worker``: that of this process."""
+    def run(self, segments: Sequence[Segment], worker: Worker, progress: Progress) -> Iterator[tuple[Segment, Walked]]:
+        """Results of each segment, in any order. ``worker``: that of this process."""
         ...
 
     def close(self) -> None: ...
@@ -41,9 +41,9 @@ class Alone:
 
     size = 1
 
-    def run(self, stretches: Sequence[Stretch], worker: Worker, progress: Progress) -> Iterator[tuple[Stretch, Walked]]:
+    def run(self, segments: Sequence[Segment], worker: Worker, progress: Progress) -> Iterator[tuple[Segment, Walked]]:
         done, worker.is_alone = 0, True
-        for start, stop in stretches:
+        for start, stop in segments:
             yield (start, stop), worker.run((start, stop), _shifted(progress, done - start))
             done += stop - start
 
@@ -74,30 +74,30 @@ class Processes:
         if worker is not None and copies:
             adopt(job, worker)
         context = multiprocessing.get_context("fork" if copies else "spawn")
-        self._leash = Leash(context)
+        self._watchdog = ParentWatchdog(context)
         self._pool = ProcessPoolExecutor(
-            count - 1, mp_context=context, initializer=Leash.worker, initargs=self._leash.arguments
+            count - 1, mp_context=context, initializer=ParentWatchdog.worker, initargs=self._watchdog.arguments
         )
-        with deaf():
+        with interrupts_blocked():
             self._given: list[Future[Any]] = [self._pool.submit(prepare, job) for _ in range(count - 1)]
 
-    def run(self, stretches: Sequence[Stretch], worker: Worker, progress: Progress) -> Iterator[tuple[Stretch, Walked]]:
+    def run(self, segments: Sequence[Segment], worker: Worker, progress: Progress) -> Iterator[tuple[Segment, Walked]]:
         """Whatever the others have not begun when this process is free, it does itself."""
-        futures = [(stretch, self._pool.submit(run_elsewhere, self._job, stretch)) for stretch in stretches]
+        futures = [(segment, self._pool.submit(run_elsewhere, self._job, segment)) for segment in segments]
         self._given += [future for _, future in futures]
         done = 0
         elsewhere = []
         try:
-            for stretch, future in futures:
+            for segment, future in futures:
                 if future.cancel():
-                    yield stretch, worker.run(stretch)
-                    done += stretch[1] - stretch[0]
+                    yield segment, worker.run(segment)
+                    done += segment[1] - segment[0]
                     progress(done)
                 else:
-                    elsewhere.append((stretch, future))
-            for stretch, future in elsewhere:
-                yield stretch, future.result()
-                done += stretch[1] - stretch[0]
+                    elsewhere.append((segment, future))
+            for segment, future in elsewhere:
+                yield segment, future.result()
+                done += segment[1] - segment[0]
                 progress(done)
         except BrokenProcessPool:
             raise TdbError("a process of the check has ended; with --jobs 1 the whole runs in this one") from None
@@ -105,9 +105,9 @@ class Processes:
     def close(self) -> None:
         """End the others; what they are still about, after an interrupt or an error, is left undone."""
         if not all(future.done() for future in self._given):
-            self._leash.cut()
+            self._watchdog.end_workers()
         self._pool.shutdown(wait=True, cancel_futures=True)
-        self._leash.cut()
+        self._watchdog.end_workers()
 
 
 class Dask:
@@ -125,18 +125,18 @@ class Dask:
         except (OSError, ValueError, TimeoutError) as error:
             raise BadInput(f"--dask {address}: no scheduler answers there: {error}") from None
 
-    def run(self, stretches: Sequence[Stretch], worker: Worker, progress: Progress) -> Iterator[tuple[Stretch, Walked]]:
-        futures = {self._client.submit(run_elsewhere, self._job, stretch, pure=False): stretch for stretch in stretches}
+    def run(self, segments: Sequence[Segment], worker: Worker, progress: Progress) -> Iterator[tuple[Segment, Walked]]:
+        futures = {self._client.submit(run_elsewhere, self._job, segment, pure=False): segment for segment in segments}
         done = 0
         for future in self._distributed.as_completed(futures):
-            stretch = futures[future]
+            segment = futures[future]
             try:
-                found = future.result()
+                walked = future.result()
             except TdbError as error:
                 raise TdbError(f"on a worker of the cluster: {error}") from None
-            done += stretch[1] - stretch[0]
+            done += segment[1] - segment[0]
             progress(done)
-            yield stretch, found
+            yield segment, walked
 
     def close(self) -> None:
         self._client.close()

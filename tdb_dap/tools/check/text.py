@@ -112,16 +112,16 @@ def nothing_judged(report: Report) -> str:
 
 def cells(row: Row) -> tuple[str, ...]:
     """The texts of one row of the table."""
-    found = row.numbers
+    numbers = row.numbers
     known = ("", "", "", "", "")
-    if found is not None:
-        ulp = "" if found.max_ulp is None else f"{found.max_ulp:.0f}"
+    if numbers is not None:
+        ulp = "" if numbers.max_ulp is None else f"{numbers.max_ulp:.0f}"
         known = (
-            f"{found.cosine:.6f}",
-            f"{found.euclidean:.6f}",
-            f"{found.max_abs:.4g}",
+            f"{numbers.cosine:.6f}",
+            f"{numbers.euclidean:.6f}",
+            f"{numbers.max_abs:.4g}",
             ulp,
-            f"{found.bad_share:.1%}",
+            f"{numbers.bad_share:.1%}",
         )
     place = row.name if row.role == "result" else f"{row.name} ({row.role})"
     return (str(row.line or ""), row.opcode, place, row.verdict, *known, reason_text(row))
@@ -154,12 +154,12 @@ def story(row: Row) -> Iterable[str]:
         yield f"  {row.covered:.0%} of the tensor is written by this op"
     for complaint in row.complaints:
         yield f"  {complaint}"
-    found = row.numbers
-    if found is not None and found.first_bad is not None:
-        yield f"  {found.bad_count:,} of {found.size:,} elements differ, the first at {list(found.first_bad)}"
-        if found.worst is not None and found.worst_actual is not None and found.worst_expected is not None:
-            values = f"{found.worst_actual:.6g} instead of {found.worst_expected:.6g}"
-            yield f"  the largest difference at {list(found.worst)}: {values}"
+    numbers = row.numbers
+    if numbers is not None and numbers.first_bad is not None:
+        yield f"  {numbers.bad_count:,} of {numbers.size:,} elements differ, the first at {list(numbers.first_bad)}"
+        if numbers.worst is not None and numbers.worst_actual is not None and numbers.worst_expected is not None:
+            values = f"{numbers.worst_actual:.6g} instead of {numbers.worst_expected:.6g}"
+            yield f"  the largest difference at {list(numbers.worst)}: {values}"
     if row.blame is not None:
         yield f"  {row.blame.text}"
 

@@ -13,7 +13,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import open_npz
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.errors import BadInput
-from tdb_dap.system.remarks import remark
+from tdb_dap.system.notices import notice
 from tdb_dap.tools.check.schema import OtherWeight, Weights
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ _MOST_LISTED = 20
 
 
 def compared_weights(program: Program) -> Weights | None:
-    """Weights beside those of ``NAME_tpu_addressed_..._weight.npz``; None where there is no such file.
+    """Weights compared with those of ``NAME_tpu_addressed_..._weight.npz``; None where there is no such file.
 
-    The file holds each weight as it lies at its address. Weights that are packed (4-bit numbers) or compressed lie
+    The file holds each weight as it is at its address. Weights that are packed (4-bit numbers) or compressed are
     otherwise and are counted apart, as are those that the file has in another size. A file of which most weights
     differ is that of another compilation.
     """
@@ -38,14 +38,14 @@ def compared_weights(program: Program) -> Weights | None:
     try:
         arrays = open_npz(path)
     except BadInput as error:
-        remark(f"weights are not compared: {error}")
+        notice(f"weights are not compared: {error}")
         return None
     known = [(op, place) for op in mlir.ops.values() if op.name == "top.Weight" and (place := _place(op)) is not None]
     verdicts = [_compared(program, op, place, arrays) for op, place in known if op.location in arrays]
     equal = verdicts.count("equal")
     others = [verdict for verdict in verdicts if isinstance(verdict, OtherWeight)]
     if len(others) > equal:
-        remark(f"weights are not compared: {path} is of another compilation, {len(others):,} of its weights differ")
+        notice(f"weights are not compared: {path} is of another compilation, {len(others):,} of its weights differ")
         return None
     count = sum(op.name == "top.Weight" for op in mlir.ops.values())
     listed = tuple(others[:_MOST_LISTED])
@@ -70,7 +70,7 @@ def _compared(
 
 
 def _place(op: MlirOp) -> int | None:
-    """Device address of a weight; None for one that does not lie as the file has it."""
+    """Device address of a weight; None for one that is not as the file has it."""
     match = _TYPE.search(op.text)
     if match is None or op.attributes.get("do_compress") is True or match[1].lstrip("su") == "i4":
         return None

@@ -1,4 +1,4 @@
-"""Running stretches of a program and comparing as it goes."""
+"""Running segments of a program and comparing as it goes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tdb_dap.engine.control.listener import Listener
 from tdb_dap.engine.machine.npz import AT_ONCE
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput
-from tdb_dap.system.beside import Beside, Calls, Here, is_possible
+from tdb_dap.system.forked_worker import Calls, ForkedWorker, InProcess, is_possible
 from tdb_dap.tools.check.results import Looked, Walked
 from tdb_dap.tools.check.rows import Shown, row_of
 from tdb_dap.tools.model_options import ModelOptions
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger
     from tdb_dap.engine.control.observers import Observer
 
-Stretch = tuple[int, int]
+Segment = tuple[int, int]
 """First ordinal, and the one after the last."""
 
 
@@ -52,7 +52,7 @@ class Job:
         if debugger.reference is None:
             own = debugger.program.context.reference
             of_own = model.inputs is not None and own is not None and not model.references
-            hint = f"; {own.name} is for the inputs beside it: leave --inputs out to use it" if of_own and own else ""
+            hint = f"; {own.name} is for the inputs next to it: leave --inputs out to use it" if of_own and own else ""
             raise BadInput(
                 f"{model.context}: nothing to compare with; give --reference R.npz, the ..._tpu_outputs.npz{hint}"
             )
@@ -60,9 +60,9 @@ class Job:
 
 
 class Worker:
-    """One debugger that runs stretches, each after the one before; not necessarily all of them.
+    """One debugger that runs segments, each after the one before; not necessarily all of them.
 
-    ``companions``: observers that look on, and find nothing that stops a run; ``is_alone``: no other worker runs, so
+    ``companions``: observers that never stop a run; ``is_alone``: no other worker runs, so
     that a processor is free to judge what this one computes.
     """
 
@@ -75,9 +75,9 @@ class Worker:
         self.is_alone = False
         self.debugger = debugger or job.open(defers=True)
 
-    def run(self, stretch: Stretch, progress: Callable[[int], None] = lambda ordinal: None) -> Walked:
-        """Run one stretch; ``progress`` receives the ordinal now and then."""
-        start, stop = stretch
+    def run(self, segment: Segment, progress: Callable[[int], None] = lambda ordinal: None) -> Walked:
+        """Run one segment; ``progress`` receives the ordinal now and then."""
+        start, stop = segment
         debugger = self.debugger
         if start < debugger.ordinal:
             self.close()
@@ -86,7 +86,7 @@ class Worker:
             self._judging = self._judges()
         if start > debugger.ordinal:
             start_at(debugger, start)
-        walk = Walk(self._mode, self._judging.add, stretch, self._job.wanted)
+        walk = Walk(self._mode, self._judging.add, segment, self._job.wanted)
         debugger.observers += [*self.companions, walk]
         debugger.listener = _Progress(lambda: progress(debugger.ordinal))
         is_last = stop == len(debugger.program.commands)
@@ -97,8 +97,8 @@ class Worker:
             raise
         for observer in (*self.companions, walk):
             debugger.observers.remove(observer)
-        found = tuple(looked for looked in self._judging.results() if looked is not None)
-        return Walked(found, ended.text if ended.finding is not None else "")
+        results = tuple(looked for looked in self._judging.results() if looked is not None)
+        return Walked(results, ended.text if ended.finding is not None else "")
 
     def close(self) -> None:
         """End what runs elsewhere."""
@@ -120,7 +120,7 @@ class Worker:
             return None
 
         is_apart = self.is_alone and reference.nbytes >= AT_ONCE and self._job.keep == "none" and is_possible()
-        judging = Beside(looked) if is_apart else Here(looked)
+        judging = ForkedWorker(looked) if is_apart else InProcess(looked)
         judging.add(None)
         return judging
 
@@ -145,21 +145,21 @@ class _Progress(Listener):
 _OF_THIS_THREAD = threading.local()
 
 
-def run_elsewhere(job: Job, stretch: Stretch) -> Walked:
-    """Run a stretch standalone, in a process or thread that is given several of a job, one after another."""
+def run_elsewhere(job: Job, segment: Segment) -> Walked:
+    """Run a segment standalone, in a process or thread that is given several of a job, one after another."""
     known = getattr(_OF_THIS_THREAD, "known", None)
     if known is None or known[0] != job:
         known = _OF_THIS_THREAD.known = (job, Worker(job, "standalone"))
-    return known[1].run(stretch)
+    return known[1].run(segment)
 
 
 def prepare(job: Job) -> None:
-    """Open the model in advance, in the process that is going to run stretches of it."""
+    """Open the model in advance, in the process that is going to run segments of it."""
     known = getattr(_OF_THIS_THREAD, "known", None)
     if known is None or known[0] != job:
         adopt(job, Worker(job, "standalone"))
 
 
 def adopt(job: Job, worker: Worker) -> None:
-    """Let a worker run the stretches of a job in this thread, and in copies that are made of this process."""
+    """Let a worker run the segments of a job in this thread, and in copies that are made of this process."""
     _OF_THIS_THREAD.known = (job, worker)

@@ -38,7 +38,7 @@ def compare_models(
     """The report about two models. ``values``: run both on ``inputs``; ``progress``: commands of B that are done."""
     first, second = open_program(a), open_program(b)
     aligned = align(first, second)
-    found: tuple[Row, ...] = ()
+    rows: tuple[Row, ...] = ()
     unlike = _unlike_inputs(first, second) if values else ""
     why = unlike if values else "not asked for"
     if not why:
@@ -49,7 +49,7 @@ def compare_models(
         except NotSimulated as error:
             why = str(error)
         else:
-            found, why = tuple(walked.rows), walked.stopped
+            rows, why = tuple(walked.rows), walked.stopped
     return DiffReport(
         tool=f"tdb-dap {__version__}",
         a=_side(first),
@@ -63,7 +63,7 @@ def compare_models(
             if pair.differences
         ),
         instructions=_changes(aligned.mnemonics),
-        values=found,
+        values=rows,
         not_compared=why,
         unlike_inputs=bool(unlike),
     )
@@ -92,4 +92,4 @@ def _only(layers: dict[str, Layer]) -> tuple[LayerOf, ...]:
 
 
 def _changes(differences: tuple[Difference, ...]) -> tuple[Change, ...]:
-    return tuple(Change(what=found.what, a=found.a, b=found.b) for found in differences)
+    return tuple(Change(what=change.what, a=change.a, b=change.b) for change in differences)

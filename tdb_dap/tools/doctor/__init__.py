@@ -1,1 +1,1 @@
-"""A diagnosis of this installation, with the command that mends what is wrong; works where dependencies are broken."""
+"""A diagnosis of this installation, with the command that fixes each problem; works where dependencies are broken."""

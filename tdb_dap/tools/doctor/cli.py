@@ -62,9 +62,9 @@ def session(installation: Installation) -> Iterator[Check]:
     serving = threading.Thread(target=adapter, daemon=True, name="tdb-dap doctor")
     serving.start()
     client = Client(SocketStream(near), _PATIENCE)
-    problem = found = ""
+    problem = version = ""
     try:
-        found = _talk(client)
+        version = _talk(client)
     except TdbError as error:
         problem = str(error)
     finally:
@@ -75,7 +75,7 @@ def session(installation: Installation) -> Iterator[Check]:
     if problem:
         yield Check("session", "error", f"a session with the adapter fails: {problem}", installation.again)
     else:
-        yield Check("session", "ok", f"the adapter stops at {_OP} of the sample and shows {found}")
+        yield Check("session", "ok", f"the adapter stops at {_OP} of the sample and shows {version}")
 
 
 def _talk(client: Client) -> str:

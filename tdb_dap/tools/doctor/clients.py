@@ -56,29 +56,29 @@ def clients(patience: float = PATIENCE) -> Iterator[Check]:
     """A check per editor that is on the PATH, all asked at the same time; without one, one check says so."""
     present = [(editor, path) for editor in EDITORS if (path := _where(editor.program)) is not None]
     with ThreadPoolExecutor(len(EDITORS)) as asking:
-        found = list(asking.map(lambda entry: _look(entry[0], entry[1], patience), present))
-    yield from found or [Check("clients", "ok", "none found on the PATH; `tdb-dap debug` needs none")]
+        results = list(asking.map(lambda entry: _look(entry[0], entry[1], patience), present))
+    yield from results or [Check("clients", "ok", "none found on the PATH; `tdb-dap debug` needs none")]
 
 
 def _where(program: str) -> str | None:
-    """Path of a program; not in the working directory, which may be a model's that somebody else has made."""
+    """Path of a program; not in the working directory, which may be an untrusted model's."""
     try:
         here = os.getcwd()
     except FileNotFoundError:  # it has been removed
         here = ""
     folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
-    found = shutil.which(program, path=os.pathsep.join(folders))
-    return found if found is not None and os.path.dirname(found) != here else None
+    path = shutil.which(program, path=os.pathsep.join(folders))
+    return path if path is not None and os.path.dirname(path) != here else None
 
 
 def _look(editor: Editor, path: str, patience: float) -> Check:
     name = f"client:{editor.program}"
-    said = _ask(path, ["--version"], patience)
-    if said is None:
+    output = _ask(path, ["--version"], patience)
+    if output is None:
         text = f"{editor.title} is there and does not say its version within {patience:g} seconds"
         return Check(name, "note", text, f"{editor.program} --version")
-    version = re.search(r"\d+(\.\d+)+[\w.+-]*", said)
-    text = f"{editor.title} {version[0] if version else said.strip()[:_LONGEST]}".rstrip()
+    version = re.search(r"\d+(\.\d+)+[\w.+-]*", output)
+    text = f"{editor.title} {version[0] if version else output.strip()[:_LONGEST]}".rstrip()
     if not editor.has_extension:
         return Check(name, "ok", text)
     listed = _ask(path, ["--list-extensions", "--show-versions"], patience)

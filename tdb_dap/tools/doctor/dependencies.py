@@ -102,8 +102,8 @@ def _own_version(module: ModuleType) -> str:
 
 def _numbers(version: str) -> Version:
     """The numbers that a version begins with, without zeros at the end: ``2.1.0rc1`` -> (2, 1)."""
-    found = re.match(r"\d+(\.\d+)*", version)
-    numbers = [int(part) for part in found[0].split(".")] if found else []
+    match = re.match(r"\d+(\.\d+)*", version)
+    numbers = [int(part) for part in match[0].split(".")] if match else []
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)

@@ -59,14 +59,14 @@ def simulators() -> Iterator[Check]:
     missing = []
     for chip in supported():
         assert chip.vendor_library is not None
-        file, found = chip.vendor_library.file, find(chip.vendor_library.file)
+        file, library = chip.vendor_library.file, find(chip.vendor_library.file)
         name = f"vendor:{chip.name}"
-        if found is None:
+        if library is None:
             missing.append(chip.name)
-        elif problem := _damage(found[0]):
-            yield Check(name, "error", f"{file} ({found[1]}) {problem}", "tdb-dap backends fetch")
+        elif problem := _damage(library[0]):
+            yield Check(name, "error", f"{file} ({library[1]}) {problem}", "tdb-dap backends fetch")
         else:
-            yield Check(name, "ok", f"{file} ({found[1]})")
+            yield Check(name, "ok", f"{file} ({library[1]})")
     if missing:
         text = f"the vendor's simulator is not here for {', '.join(missing)}; the built-in one needs none"
         yield Check("vendor", "note", text, "tdb-dap backends fetch")
@@ -82,13 +82,13 @@ def _damage(library: Path) -> str:
 
 
 def plugins(installation: Installation) -> Iterator[Check]:
-    """Each plugin of another package, and what is wrong with it; what this one brings has checks of its own."""
-    found = [plugin for group in GROUPS for plugin in plugins_of(group) if plugin.package != NAME]
-    for plugin in found:
+    """Each plugin of another package, and its problems; those of this package have separate checks."""
+    installed = [plugin for group in GROUPS for plugin in plugins_of(group) if plugin.package != NAME]
+    for plugin in installed:
         name, about = f"plugin:{plugin.name}", f"{GROUPS[plugin.group]}, of {plugin.package} {plugin.version}"
         if plugin.problem:
             yield Check(name, "error", f"{about} {plugin.problem}", installation.without(plugin.package))
         else:
             yield Check(name, "ok", about)
-    if not found:
+    if not installed:
         yield Check("plugins", "ok", "none")

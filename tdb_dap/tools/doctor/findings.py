@@ -33,11 +33,11 @@ class Check:
     """One line that says what was found."""
 
     mend: str = ""
-    """The one command that mends it; empty where nothing has to be mended."""
+    """The one command that fixes it; empty if there is nothing to fix."""
 
 
 def guarded(name: str, look: Callable[[], Iterable[Check]], broken: Sequence[str], mend: str) -> Iterator[Check]:
-    """The checks that ``look`` makes; an exception of its is one more, an error that ``mend`` mends.
+    """The checks that ``look`` makes; an exception of its is one more, an error that ``mend`` fixes.
 
     ``broken``: dependencies that cannot be used; with such, an exception is their fault, and only noted.
     """
@@ -74,10 +74,10 @@ def _account() -> tuple[str, str]:
     try:
         import pwd
 
-        found = pwd.getpwuid(os.getuid())
+        entry = pwd.getpwuid(os.getuid())
     except (ImportError, KeyError):
         return "", ""  # not on every system; not every number is an account
-    return found.pw_name, found.pw_dir
+    return entry.pw_name, entry.pw_dir
 
 
 def _users() -> set[str]:
@@ -87,17 +87,17 @@ def _users() -> set[str]:
 
 def _homes() -> list[str]:
     """Home directories, the longest first: of the environment, and of the account, which may be another (``sudo``)."""
-    found = {os.environ.get("HOME", ""), os.environ.get("USERPROFILE", ""), _account()[1]}
-    found |= {os.path.realpath(home) for home in found if home}
-    directories = {home.rstrip("/\\") for home in found if home}
+    homes = {os.environ.get("HOME", ""), os.environ.get("USERPROFILE", ""), _account()[1]}
+    homes |= {os.path.realpath(home) for home in homes if home}
+    directories = {home.rstrip("/\\") for home in homes if home}
     return sorted((home for home in directories if home and Path(home).parent != Path(home)), key=len, reverse=True)
 
 
 def lines(check: Check) -> Iterator[str]:
-    """Lines for the terminal and for an issue: status, name, what was found; below it the command that mends it."""
+    """Lines for the terminal and for an issue: status, name, finding; below it the command that fixes it."""
     yield f"{check.status:5}  {check.name}: {check.text}"
     if check.mend:
-        yield f"       mend with: {check.mend}"
+        yield f"       fix with: {check.mend}"
 
 
 def summary(checks: Sequence[Check]) -> str:

@@ -26,8 +26,8 @@ Way = Literal["frozen", "pipx", "uv", "editable", "pip", "none"]
 
 _TEXTS: dict[Way, str] = {
     "frozen": "a program that brings its own Python",
-    "pipx": "with pipx, in an environment of its own",
-    "uv": "as a tool of uv, in an environment of its own",
+    "pipx": "with pipx, in a separate environment",
+    "uv": "as a tool of uv, in a separate environment",
     "editable": "from its sources, which can be edited (pip install -e)",
     "pip": "in a Python environment (pip)",
     "none": "not installed: Python finds its sources",
@@ -55,9 +55,9 @@ class Installation:
     @cached_property
     def _distribution(self) -> metadata.Distribution | None:
         """The installed package, noted by an installer if possible: a clone may hold the notes of a build besides."""
-        found = list(metadata.distributions(name=NAME))
-        noted = [distribution for distribution in found if distribution.read_text(_ORIGIN)]
-        return next(iter(noted or found), None)
+        distributions = list(metadata.distributions(name=NAME))
+        noted = [distribution for distribution in distributions if distribution.read_text(_ORIGIN)]
+        return next(iter(noted or distributions), None)
 
     @cached_property
     def _origin(self) -> tuple[str, bool]:
@@ -101,7 +101,7 @@ class Installation:
         return f"{self._pip} install --force-reinstall {shlex.quote(origin or NAME)}"
 
     def getting(self, *requirements: str) -> str:
-        """Command that installs other packages beside this one, again if they are there."""
+        """Command that installs other packages in addition to this one, again if they are there."""
         wanted = " ".join(map(shlex.quote, requirements))
         if self.way == "frozen":
             return self.again

@@ -109,17 +109,17 @@ def port() -> Iterator[Check]:
 
 def command(installation: Installation) -> Iterator[Check]:
     """Whether the command that editors start is this installation's."""
-    found = shutil.which("tdb-dap")
+    path = shutil.which("tdb-dap")
     own = Path(installation.python).parent
-    if found is None:
+    if path is None:
         text = "tdb-dap is not on the PATH; editors have to be given its whole path"
         mend = f"export PATH={shlex.quote(str(own))}:$PATH" if sys.platform != "win32" else f'setx PATH "{own};%PATH%"'
         yield Check("command", "note", text, mend)
-    elif installation.frozen or _same(Path(found).resolve().parent, own) or _same(Path(found).parent, own):
-        yield Check("command", "ok", found)
+    elif installation.frozen or _same(Path(path).resolve().parent, own) or _same(Path(path).parent, own):
+        yield Check("command", "ok", path)
     else:
-        text = f"{found} is on the PATH, and may be of another installation than this one, {own}"
-        yield Check("command", "note", text, f"{shlex.quote(found)} doctor")
+        text = f"{path} is on the PATH, and may be of another installation than this one, {own}"
+        yield Check("command", "note", text, f"{shlex.quote(path)} doctor")
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -88,16 +88,16 @@ def _readers(program: Program, ordinal: int, result: View | Constant) -> str:
         return ""
     place = ByteRanges.of(result)
     last = next(program.accesses.touching(place, reads=False, writes=True, start=ordinal + 1), None)
-    found: list[int] = []
+    readers: list[int] = []
     for reader in program.accesses.touching(place, reads=True, writes=False, start=ordinal + 1):
-        if (last is not None and reader > last) or len(found) > _READERS:
+        if (last is not None and reader > last) or len(readers) > _READERS:
             break
-        found.append(reader)
-    if not found:
+        readers.append(reader)
+    if not readers:
         end = f", overwritten by {_named(program, last)}" if last is not None else ""
         return f", read by no command after it{end}"
-    named = ", ".join(_named(program, reader) for reader in found[:_READERS])
-    return f", read by {named}" + (" and others" if len(found) > _READERS else "")
+    named = ", ".join(_named(program, reader) for reader in readers[:_READERS])
+    return f", read by {named}" + (" and others" if len(readers) > _READERS else "")
 
 
 def _named(program: Program, ordinal: int) -> str:

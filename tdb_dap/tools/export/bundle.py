@@ -9,7 +9,7 @@ from pathlib import Path
 
 _PACKAGE = "tdb_dap"
 NAME = "chip"
-"""The package beside the script."""
+"""The package next to the script."""
 
 _WHOLE = ("tdb_dap.targets.kernel",)
 """Packages whose own code is needed; those of the others only gathers modules."""
@@ -18,18 +18,18 @@ _WHOLE = ("tdb_dap.targets.kernel",)
 def modules_for(roots: Iterable[str]) -> dict[str, Path]:
     """Module name -> file, of ``roots`` and all modules of this package that they need at run time."""
     todo = list(roots)
-    found: dict[str, Path] = {}
+    modules: dict[str, Path] = {}
     while todo:
         name = todo.pop()
         spec = find_spec(name) if name.startswith(f"{_PACKAGE}.") and _is_module(name) else None
-        if spec is None or spec.origin is None or name in found:
+        if spec is None or spec.origin is None or name in modules:
             continue
         path = Path(spec.origin)
         if path.suffix != ".py" or (path.name == "__init__.py" and name not in _WHOLE):
             continue
-        found[name] = path
+        modules[name] = path
         todo += _imports(ast.parse(path.read_text("utf-8")))
-    return found
+    return modules
 
 
 def _is_module(name: str) -> bool:

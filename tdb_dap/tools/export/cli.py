@@ -47,10 +47,10 @@ def _records(program: Program, text: str) -> list[OpRecord]:
     """Instances of the ops that ``LINE``, ``LINE-LINE`` or a location names."""
     from tdb_dap.engine.program.op_lookup import records_named
 
-    found = [record for record in records_named(program.source, text) if record.ordinals]
-    if not found:
+    matching = [record for record in records_named(program.source, text) if record.ordinals]
+    if not matching:
         raise BadInput(f"{program.context.bmodel}: {text}: no op with commands there")
-    return found
+    return matching
 
 
 def _title(program: Program, records: list[OpRecord]) -> str:

@@ -38,7 +38,7 @@ class TensorNames:
         self._taken: set[str] = set()
 
     def of(self, view: View, role: str, command: Command) -> tuple[str, bool]:
-        """The name of a tensor, and whether it is new: then the script must say where it lies."""
+        """The name of a tensor, and whether it is new: then the script must say where it is."""
         where = (view.space, view.core, view.address, view.lane_mask)
         key = (*where, view.shape, view.dtype.name, view.layout, view.strides, view.width)
         known = self._names.get(key)

@@ -121,17 +121,17 @@ def without(runs: Runs, others: Runs) -> Runs:
     """The bytes of ``runs`` that are not in ``others``; both sorted and disjoint."""
     if not runs.size or not others.size:
         return runs
-    found: list[tuple[int, int]] = []
+    extents: list[tuple[int, int]] = []
     first = np.searchsorted(others[:, 1], runs[:, 0], "right")
     for (start, stop), index in zip(runs.tolist(), first.tolist(), strict=True):
         while index < len(others) and others[index, 0] < stop:
             if others[index, 0] > start:
-                found.append((start, int(others[index, 0])))
+                extents.append((start, int(others[index, 0])))
             start = max(start, int(others[index, 1]))
             index += 1
         if start < stop:
-            found.append((start, stop))
-    return np.array(found, np.int64).reshape(-1, 2)
+            extents.append((start, stop))
+    return np.array(extents, np.int64).reshape(-1, 2)
 
 
 def record(
@@ -196,15 +196,15 @@ def _step(command: Command, memory: Memory, known: _Known, target: Chip) -> Step
 
 def _restored(views: Iterable[View], memory: Memory, known: _Known) -> tuple[Restored, ...]:
     """The bytes of tensors that the script does not have, which it has from then on."""
-    found: list[Restored] = []
+    restored: list[Restored] = []
     for view in views:
         place = _whole(view, memory)
         runs = known.missing(place)
         if runs.size:
             data = b"".join(memory.read_bytes(view.space, a, b - a, view.core) for a, b in runs.tolist())
-            found.append(Restored(place.space, place.core, runs, data))
+            restored.append(Restored(place.space, place.core, runs, data))
             known.add(place)
-    return tuple(found)
+    return tuple(restored)
 
 
 def _whole(view: View, memory: Memory) -> ByteRanges:

@@ -1,6 +1,6 @@
 """Runtime of an exported script: a chip with memories, tensors in them, and instructions.
 
-This module and those that it imports are copied beside the script. They do not need tdb-dap.
+This module and those that it imports are copied next to the script. They do not need tdb-dap.
 """
 
 from __future__ import annotations
@@ -98,10 +98,10 @@ class Chip:
         for key in [key for key in self._data if key.startswith(f"{step}/") and key.endswith("/runs")]:
             _, place, _ = key.split("/")
             space, core = Space(place[0]), int(place[1:])
-            found = self._data[key.replace("/runs", "/bytes")]
+            data = self._data[key.replace("/runs", "/bytes")]
             taken = 0
             for start, stop in self._data[key].tolist():
-                self.memory.write_bytes(space, start, found[taken : taken + stop - start].tobytes(), core)
+                self.memory.write_bytes(space, start, data[taken : taken + stop - start].tobytes(), core)
                 taken += stop - start
 
 
@@ -153,7 +153,7 @@ def _value(what: Tensor | Constant) -> Value:
 
 def checksum(results: list[Array]) -> int:
     """CRC-32 of the words of all results, one after another."""
-    found = 0
+    crc = 0
     for words in results:
-        found = zlib.crc32(np.ascontiguousarray(words).tobytes(), found)
-    return found
+        crc = zlib.crc32(np.ascontiguousarray(words).tobytes(), crc)
+    return crc

@@ -33,7 +33,7 @@ def step_id(command: Command, program: Program) -> str:
 
 
 def data_key(step: str, space: Space, core: int) -> str:
-    """Start of the names under which the bytes for a step lie in the npz file."""
+    """Start of the names under which the bytes for a step are in the npz file."""
     return f"{step}/{space.value}{core}"
 
 
@@ -172,8 +172,8 @@ class _Writer:
         yield from textwrap.wrap(visible(command.asm), _WIDTH, initial_indent="    # ", subsequent_indent="    #     ")
         if step.restored:
             sizes = Counter[str]()
-            for found in step.restored:
-                sizes[found.space.title] += len(found.data)
+            for content in step.restored:
+                sizes[content.space.title] += len(content.data)
             places = ", ".join(f"{size:,} bytes of {title}" for title, size in sizes.items())
             yield f'    chip.restore("{name}")  # {places}'
         roles: list[str] = []
@@ -196,7 +196,7 @@ class _Writer:
             arguments.append(f"core={command.core}")
         yield from _call(instruction, arguments)
         if step.restored_after:
-            yield f'    chip.restore("{name} end")  # what lies between, of other ops'
+            yield f'    chip.restore("{name} end")  # what is between, of other ops'
         for title, view in self._kept.get(command.ordinal, ()):
             tensor, is_new = self._names.of(view, "result", command)
             if is_new:
@@ -251,7 +251,7 @@ def checks(steps: Sequence[Step], program: Program) -> dict[str, int]:
 
 def restored_arrays(steps: Sequence[Step], program: Program) -> dict[str, np.ndarray[Any, Any]]:
     """Arrays of memory.npz."""
-    found: dict[str, np.ndarray[Any, Any]] = {}
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
     for step in steps:
         grouped: dict[str, list[Any]] = {}
         name = step_id(step.command, program)
@@ -259,6 +259,6 @@ def restored_arrays(steps: Sequence[Step], program: Program) -> dict[str, np.nda
             for part in parts_then:
                 grouped.setdefault(data_key(moment, part.space, part.core), []).append(part)
         for key, parts in grouped.items():
-            found[f"{key}/runs"] = np.concatenate([part.runs for part in parts])
-            found[f"{key}/bytes"] = np.frombuffer(b"".join(part.data for part in parts), np.uint8)
-    return found
+            arrays[f"{key}/runs"] = np.concatenate([part.runs for part in parts])
+            arrays[f"{key}/bytes"] = np.frombuffer(b"".join(part.data for part in parts), np.uint8)
+    return arrays

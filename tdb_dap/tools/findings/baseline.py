@@ -34,31 +34,31 @@ class Baseline(Reported):
     findings: tuple[Known, ...]
 
     @classmethod
-    def of(cls, found: Findings) -> Baseline:
+    def of(cls, findings: Findings) -> Baseline:
         """All that was found, in the order of the fingerprints."""
-        known = (Known(fingerprint=one.fingerprint, rule=one.rule, text=one.text) for one in found.findings)
+        known = (Known(fingerprint=one.fingerprint, rule=one.rule, text=one.text) for one in findings.findings)
         ordered = tuple(sorted(known, key=lambda one: one.fingerprint))
         tool = f"tdb-dap {__version__}"
-        return cls(tool=tool, command=found.command, net=found.net, stage=found.stage, findings=ordered)
+        return cls(tool=tool, command=findings.command, net=findings.net, stage=findings.stage, findings=ordered)
 
     def text(self) -> str:
         """Contents of the file."""
         return self.model_dump_json(indent=1) + "\n"
 
-    def applied(self, found: Findings, path: Path) -> Findings:
+    def applied(self, findings: Findings, path: Path) -> Findings:
         """The findings with the known ones marked; BadInput, which names ``path``, if it is of something else."""
-        own, other = ((one.command, one.net, one.stage) for one in (self, found))
+        own, other = ((one.command, one.net, one.stage) for one in (self, findings))
         if own != other:
             of, wanted = (f"{command} of net {net}, stage {stage}" for command, net, stage in (own, other))
             raise BadInput(f"--baseline {path}: is of {of}, not of {wanted}; --write-baseline makes one for each")
-        return found.with_known({known.fingerprint for known in self.findings})
+        return findings.with_known({known.fingerprint for known in self.findings})
 
-    def gone(self, found: Findings) -> tuple[Known, ...]:
+    def gone(self, findings: Findings) -> tuple[Known, ...]:
         """Those that were looked for and not found any more; none if the run did not reach its end."""
-        if found.stopped:
+        if findings.stopped:
             return ()
-        present = {finding.fingerprint for finding in found.findings}
-        return tuple(one for one in self.findings if one.rule in found.rules and one.fingerprint not in present)
+        present = {finding.fingerprint for finding in findings.findings}
+        return tuple(one for one in self.findings if one.rule in findings.rules and one.fingerprint not in present)
 
 
 def read_baseline(path: Path) -> Baseline:

@@ -15,7 +15,7 @@ Command = Literal["check", "sanitize", "zoo"]
 
 
 def model_name(context: Context) -> str:
-    """Name of a model: of its directory, or of its bmodel where that has a name of its own."""
+    """Name of a model: of its directory, or of its bmodel where that has a separate name."""
     file = context.bmodel.name.removesuffix(".xz").removesuffix(".bmodel")
     own = context.directory.absolute().name if file == "compilation" else file
     return os.fsencode(own).decode("utf-8", "backslashreplace")
@@ -175,8 +175,8 @@ class Findings:
 
     def forgiven(self, rule: str) -> Findings:
         """The same, where no finding of a rule fails a build."""
-        found = (replace(one, fails=False, level="warning") if one.rule == rule else one for one in self.findings)
-        return replace(self, findings=tuple(found))
+        findings = (replace(one, fails=False, level="warning") if one.rule == rule else one for one in self.findings)
+        return replace(self, findings=tuple(findings))
 
     @property
     def new(self) -> tuple[Finding, ...]:

@@ -11,14 +11,14 @@ from tdb_dap.tools.findings.findings import Case, Findings
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit(found: Findings) -> str:
+def junit(findings: Findings) -> str:
     """A test case for each op or tensor. A finding that is known skips its case; a warning is its output."""
-    suite = Element("testsuite", name=_text(f"tdb-dap {found.command} {found.net}"))
-    for case in found.cases:
-        _add(suite, found, case)
-    if found.stopped:
-        stopped = SubElement(suite, "testcase", classname=_text(found.net), name="the run reaches its end")
-        SubElement(stopped, "error", message=_text(found.stopped))
+    suite = Element("testsuite", name=_text(f"tdb-dap {findings.command} {findings.net}"))
+    for case in findings.cases:
+        _add(suite, findings, case)
+    if findings.stopped:
+        stopped = SubElement(suite, "testcase", classname=_text(findings.net), name="the run reaches its end")
+        SubElement(stopped, "error", message=_text(findings.stopped))
     counts = {
         "tests": len(suite),
         "failures": len(suite.findall("testcase/failure")),
@@ -34,9 +34,9 @@ def junit(found: Findings) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(suites, "unicode")}\n'
 
 
-def _add(suite: Element, found: Findings, case: Case) -> None:
-    element = SubElement(suite, "testcase", classname=_text(f"{found.net}.{case.group}"), name=_text(case.name))
-    findings = [found.findings[number] for number in case.findings]
+def _add(suite: Element, report: Findings, case: Case) -> None:
+    element = SubElement(suite, "testcase", classname=_text(f"{report.net}.{case.group}"), name=_text(case.name))
+    findings = [report.findings[number] for number in case.findings]
     failing = [finding for finding in findings if finding.fails and not finding.is_known]
     known = [finding for finding in findings if finding.is_known]
     if failing:

@@ -17,9 +17,9 @@ FINGERPRINT = "tdb/v2"
 """Name of the kind of fingerprint; another one whenever what it is made of changes."""
 
 
-def sarif(found: Findings) -> str:
-    """One run with all findings; files are named relative to the current directory where they lie below it."""
-    names = list(found.rules)
+def sarif(findings: Findings) -> str:
+    """One run with all findings; files are named relative to the current directory where they are below it."""
+    names = list(findings.rules)
     rules = [
         {
             "id": name,
@@ -27,20 +27,20 @@ def sarif(found: Findings) -> str:
             "shortDescription": {"text": rule.label},
             "fullDescription": {"text": rule.description},
         }
-        for name, rule in found.rules.items()
+        for name, rule in findings.rules.items()
     ]
-    notes = [{"level": "error", "message": {"text": found.stopped}}] if found.stopped else []
+    notes = [{"level": "error", "message": {"text": findings.stopped}}] if findings.stopped else []
     run = {
         "tool": {"driver": {"name": "tdb-dap", "version": __version__, "rules": rules}},
-        "automationDetails": {"id": f"tdb-dap/{found.command}/{found.model}/{found.net}/{found.stage}/"},
-        "invocations": [{"executionSuccessful": not found.stopped, "toolExecutionNotifications": notes}],
-        "results": [_result(found, names, finding) for finding in found.findings],
+        "automationDetails": {"id": f"tdb-dap/{findings.command}/{findings.model}/{findings.net}/{findings.stage}/"},
+        "invocations": [{"executionSuccessful": not findings.stopped, "toolExecutionNotifications": notes}],
+        "results": [_result(findings, names, finding) for finding in findings.findings],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
 
-def _result(found: Findings, names: list[str], finding: Finding) -> dict[str, Any]:
-    state = {"baselineState": "unchanged" if finding.is_known else "new"} if found.has_baseline else {}
+def _result(findings: Findings, names: list[str], finding: Finding) -> dict[str, Any]:
+    state = {"baselineState": "unchanged" if finding.is_known else "new"} if findings.has_baseline else {}
     return {
         "ruleId": finding.rule,
         "ruleIndex": names.index(finding.rule),

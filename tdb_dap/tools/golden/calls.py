@@ -31,10 +31,10 @@ class Call:
 
     def __getitem__(self, index: int) -> Array:
         """An operand that must be there."""
-        found = self.optional(index)
-        if found is None:
+        array = self.optional(index)
+        if array is None:
             raise NoGolden(f"operand {index} is missing")
-        return found
+        return array
 
     def optional(self, index: int) -> Array | None:
         """An operand; None if the op has none there."""
@@ -48,8 +48,8 @@ class Call:
     def get(self, name: str, default: Any = None) -> Any:
         """An attribute; of ``#tpu<pool_mode Max>`` the word ``Max``."""
         value = self.attributes.get(name, default)
-        if isinstance(value, str) and (found := _NAMED.match(value)) is not None:
-            return found[1]
+        if isinstance(value, str) and (match := _NAMED.match(value)) is not None:
+            return match[1]
         return value
 
     def numbers(self, name: str, default: tuple[int, ...] = ()) -> list[int]:
@@ -133,10 +133,10 @@ def compute(call: Call) -> tuple[Array, ...]:
         raise NoGolden("no golden function")
     try:
         with np.errstate(all="ignore"):
-            found = function(call)
+            arrays = function(call)
     except (ValueError, IndexError, TypeError, KeyError, OverflowError, MemoryError, np.exceptions.AxisError) as error:
         raise NoGolden(f"{error}"[:120]) from None
-    results = found if isinstance(found, tuple) else (found,)
+    results = arrays if isinstance(arrays, tuple) else (arrays,)
     if call.name in BOUNDED:
         return tuple(np.asarray(array, np.float64) for array in results)
     return tuple(

@@ -40,14 +40,14 @@ class Files:
     """
 
     directory: Path
-    found: Mapping[str, Path]
+    paths: Mapping[str, Path]
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
     is_deployed: bool = False
     commands: Mapping[str, str] = field(default_factory=dict[str, str])
     is_alone: bool = False
 
     def get(self, key: str) -> Path | None:
-        return self.found.get(key)
+        return self.paths.get(key)
 
 
 def find(given: Path) -> Files:
@@ -115,8 +115,8 @@ def _by_content(path: Path) -> Files | None:
     return Files(context or path, {key: file.resolve() for key, file in paths.items()}, properties, is_deployed)
 
 
-def _text(found: Mapping[str, Path], key: str) -> Text | None:
-    return text_of(found[key]) if key in found else None
+def _text(paths: Mapping[str, Path], key: str) -> Text | None:
+    return text_of(paths[key]) if key in paths else None
 
 
 def _context_of(path: Path) -> tuple[Path | None, Path]:
@@ -153,26 +153,26 @@ def _of_context(path: Path) -> dict[str, Path]:
 
 
 _DATA = {"mlir_input": ("input.npz", "inputs.npz"), "tpu_output": ("ref.npz", "reference.npz")}
-"""File -> names that it has beside a bmodel without the compiler's list."""
+"""File -> names that it has next to a bmodel without the compiler's list."""
 
 
 def _alone(path: Path) -> Files:
-    """A context without the compiler's list of files: the bmodel, its source and data beside it. BadInput if none."""
+    """A context without the compiler's list of files: the bmodel, its source and data next to it. BadInput if none."""
     try:
         context = Context.find(path)
     except BadInput:
         _notes_in(path)
         raise
-    found = {"bmodel": context.bmodel}
+    paths = {"bmodel": context.bmodel}
     if context.mlir is not None:
-        found["final_mlir"] = context.mlir
+        paths["final_mlir"] = context.mlir
     if context.reference is not None:
-        found["tpu_output"] = context.reference
+        paths["tpu_output"] = context.reference
     for key, names in _DATA.items():
         for name in names:
             if (context.directory / name).is_file():
-                found.setdefault(key, context.directory / name)
-    return Files(context.directory, found, is_deployed=True, is_alone=True)
+                paths.setdefault(key, context.directory / name)
+    return Files(context.directory, paths, is_deployed=True, is_alone=True)
 
 
 _MODELS = (".bmodel", ".bmodel.xz", ".cvimodel", ".mlir", NOTES)
@@ -180,7 +180,7 @@ _MODELS = (".bmodel", ".bmodel.xz", ".cvimodel", ".mlir", NOTES)
 
 
 def _beside(model: Path) -> Path:
-    """The context directory of a bmodel: its own folder, or the folder beside it that has its name."""
+    """The context directory of a bmodel: its own folder, or the folder next to it that has its name."""
     folder = model.with_name(model.name.removesuffix(".xz").removesuffix(".bmodel").removesuffix(".cvimodel"))
     return folder if folder.is_dir() else model.parent
 
@@ -240,7 +240,7 @@ def _noted(near: Path, folder: Path, entry: Any) -> Path | None:
     name = entry.get("path") if isinstance(entry, dict) else None
     if not isinstance(name, str) or not name:
         return None
-    # The directory may have been copied from where it was made: then the file lies beside under its name.
+    # The directory may have been copied from where it was made: then the file is next to it under its name.
     for path in ((near / name), folder / Path(name).name, near / Path(name).name):
         if path.is_file():
             return path.resolve()

@@ -186,8 +186,8 @@ def cast(call: Call) -> Array:
     if first is not None and first.is_quantised and result is not None and result.storage in ("i32", "si32"):
         return call.words(0)  # what was stored, as the compiler's interpreter has it
     to = call.get("to")
-    whole = isinstance(to, str) and "INT" in to.upper()
-    if whole or (result is not None and not result.is_quantised and result.limits is not None):
+    is_integer = isinstance(to, str) and "INT" in to.upper()
+    if is_integer or (result is not None and not result.is_quantised and result.limits is not None):
         return rounded(call[0], call.get("round_mode", "HalfAwayFromZero"))
     return call[0]
 

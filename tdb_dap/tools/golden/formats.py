@@ -47,11 +47,11 @@ class TensorType:
     @property
     def limits(self) -> tuple[float, float] | None:
         """Least and greatest stored number of an integer format; None for floats."""
-        found = _INTEGER.match(self.storage)
-        if found is None:
+        match = _INTEGER.match(self.storage)
+        if match is None:
             return None
-        bits = int(found[2])
-        if found[1]:
+        bits = int(match[2])
+        if match[1]:
             return 0.0, 2.0**bits - 1
         return -(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1
 
@@ -115,10 +115,10 @@ def rounded(numbers: Array, mode: str) -> Array:
 
 def tensor_type(text: str) -> TensorType | None:
     """The type that a text such as ``tensor<1x3xf32>`` names; None for ``none`` and what is no tensor."""
-    found = _SHAPED.match(text.strip())
-    if found is None:
+    match = _SHAPED.match(text.strip())
+    if match is None:
         return None
-    extents, element = found[1], found[2]
+    extents, element = match[1], match[2]
     parts = [part for part in extents.split("x") if part]
     shape = tuple(int(part) for part in parts) if all(part.isdigit() for part in parts) else None
     found_type = element_type(element)

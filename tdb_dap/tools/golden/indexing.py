@@ -10,8 +10,8 @@ from tdb_dap.tools.golden.calls import Call, NoGolden, golden
 
 def _indices(numbers: Array, extent: int) -> Array:
     """Whole numbers; those below 0 count from the end."""
-    found = numbers.astype(np.int64)
-    return np.where(found < 0, found + extent, found)
+    indices = numbers.astype(np.int64)
+    return np.where(indices < 0, indices + extent, indices)
 
 
 @golden("Gather")
@@ -93,13 +93,13 @@ def look_up(call: Call) -> Array:
     table = call[1].reshape(-1)
     kind = call.operand_types[0]
     words = np.rint(call[0] / (kind.scale if kind else 1) + (kind.zero_point if kind else 0)).astype(np.int64)
-    found = table[words % table.size]
+    values = table[words % table.size]
     result = call.result
     if result is not None and result.is_quantised:
         if result.storage.startswith("u"):
-            found = np.where(found < 0, found + 256, found)
-        return (found - result.zero_point) * result.scale
-    return found
+            values = np.where(values < 0, values + 256, values)
+        return (values - result.zero_point) * result.scale
+    return values
 
 
 @golden("NonZero")
@@ -108,8 +108,8 @@ def non_zero(call: Call) -> Array:
 
     As many as there are: the compiler's shape has room for all.
     """
-    found = np.stack(np.nonzero(call[0]))
-    return found.T if call.get("order") == "ColMajor" else found
+    positions = np.stack(np.nonzero(call[0]))
+    return positions.T if call.get("order") == "ColMajor" else positions
 
 
 @golden("Nms")

@@ -26,12 +26,12 @@ def _factors(call: Call, multiplier: str, shift: str, axis: int, rank: int) -> A
     multipliers = np.asarray(call.numbers(multiplier) or call.number(multiplier, 1), np.float64).reshape(-1)
     if call.get("quant_mode") == "OnlyShift":
         multipliers = np.ones(1)
-    found = multipliers * np.exp2(-shifts)
-    if found.size == 1:
-        return found.reshape(())
+    factors = multipliers * np.exp2(-shifts)
+    if factors.size == 1:
+        return factors.reshape(())
     shape = [1] * rank
-    shape[axis] = found.size
-    return found.reshape(shape)
+    shape[axis] = factors.size
+    return factors.reshape(shape)
 
 
 def _numbers(call: Call, words: Array) -> Array:
@@ -56,8 +56,8 @@ def convolve(call: Call) -> Array:
     sums = convolved(call, x, weight)
     bias = call.optional(2)
     if zero and bias is not None:  # the compiler has taken the zero point times the weights off the bias
-        whole = weight.reshape(weight.shape[0], -1).sum(axis=1)
-        bias = bias.reshape(-1) + zero * whole
+        weight_sums = weight.reshape(weight.shape[0], -1).sum(axis=1)
+        bias = bias.reshape(-1) + zero * weight_sums
     sums = with_bias(sums, bias)
     if call.result is not None and not call.result.is_quantised:
         return call.relu(sums)  # another op requantises
@@ -86,13 +86,13 @@ def matrix_product(call: Call) -> Array:
     if call.flag("fuse_rq"):
         raise NoGolden("requantisation in an operand")
     # What the zero point of the first operand adds is in the bias.
-    found = product(call, call.words(0) + _zero(call, 0), call.words(1))
+    sums = product(call, call.words(0) + _zero(call, 0), call.words(1))
     bias = call.optional(2)
     if bias is not None:
-        found = found + bias.reshape(bias.shape or (1,))
+        sums = sums + bias.reshape(bias.shape or (1,))
     if call.result is not None and not call.result.is_quantised:
-        return call.relu(found)
-    return _numbers(call, found * _factors(call, "multipliers", "rshifts", found.ndim - 1, found.ndim))
+        return call.relu(sums)
+    return _numbers(call, sums * _factors(call, "multipliers", "rshifts", sums.ndim - 1, sums.ndim))
 
 
 def _each(call: Call) -> list[Array]:

@@ -145,7 +145,7 @@ def _judged(op: MlirOp, name: str, actual: Array, expected: Expected) -> Judged:
         place = tuple(np.argwhere(broken if broken.any() else over)[0])
     sizes = np.abs(np.where(np.isfinite(exact), exact, 0.0))
     largest = sizes if expected.inside is None else np.where(sizes > expected.range, sizes, expected.inside)
-    found = Judged(
+    judged = Judged(
         name,
         op,
         "exact",
@@ -161,15 +161,15 @@ def _judged(op: MlirOp, name: str, actual: Array, expected: Expected) -> Judged:
         is_zero=not actual.any() and not exact.any(),
     )
     if broken.any():
-        return replace(found, verdict="bug", reason="not a number, or infinite, on one side only")
+        return replace(judged, verdict="bug", reason="not a number, or infinite, on one side only")
     reason = _fault(error, exact, cost, steps, inner, limit)
     if reason:
-        return replace(found, verdict="bug", reason=reason)
+        return replace(judged, verdict="bug", reason=reason)
     if over.any():
-        return replace(found, verdict="overflow", reason=f"beyond {expected.range:.6g}, where its format ends")
+        return replace(judged, verdict="overflow", reason=f"beyond {expected.range:.6g}, where its format ends")
     if error.size and not usable.any() and expected.is_tainted:
-        return replace(found, verdict="unknown", reason=TAINTED)
-    return found if found.error == 0 else replace(found, verdict="quantisation")
+        return replace(judged, verdict="unknown", reason=TAINTED)
+    return judged if judged.error == 0 else replace(judged, verdict="quantisation")
 
 
 def _overflowed(actual: Array, expected: Expected) -> Array:
@@ -239,18 +239,18 @@ def executed(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp] |
 
     ``tensors``: what was computed, by name.
     """
-    found: list[Judged] = []
+    judged: list[Judged] = []
     for op in level.ops if ops is None else ops:
         if op.name == "top.Input" or not any(name in tensors for name in names(op)):
             continue
         try:
             call = level.call(op, tensors)
         except NoGolden as reason:
-            found.append(Judged(names(op)[0], op, "unknown", str(reason)))
+            judged.append(Judged(names(op)[0], op, "unknown", str(reason)))
             continue
         known = {place: tensors[name] for place, name in enumerate(names(op)) if name in tensors}
-        found += judge_call(op, call, known)
-    return found
+        judged += judge_call(op, call, known)
+    return judged
 
 
 def judge_call(op: MlirOp, call: Call, results: Mapping[int, Array]) -> Iterator[Judged]:

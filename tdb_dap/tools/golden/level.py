@@ -78,9 +78,9 @@ class Level:
         """Names of the tensors that an op reads, without weights and nothing."""
         producers = ((self.mlir.op_defining(value, op.line), value) for value in op.operands)
         return tuple(
-            name_of(found, value)
-            for found, value in producers
-            if found is not None and found.name not in ("top.Weight", "top.None", "tpu.Buffer")
+            name_of(producer, value)
+            for producer, value in producers
+            if producer is not None and producer.name not in ("top.Weight", "top.None", "tpu.Buffer")
         )
 
     def types(self, op: MlirOp) -> tuple[tuple[TensorType | None, ...], tuple[TensorType | None, ...]]:
@@ -98,19 +98,19 @@ class Level:
 
     def weight(self, op: MlirOp) -> Array:
         """The numbers of a top.Weight in the shape of its type; NoGolden if the file does not have them."""
-        found = self.weights.get(op.location)
-        if found is None:
-            raise NoGolden(f"weight {op.location} is not in {self.weight_file or 'a file beside'}")
+        stored = self.weights.get(op.location)
+        if stored is None:
+            raise NoGolden(f"weight {op.location} is not in {self.weight_file or 'its file'}")
         kind = next(iter(self.types(op)[1]), None)
         if kind is None or kind.shape is None:
-            return wide(found)
-        if kind.storage == "bf16" and found.dtype == np.uint16:
-            found = (found.astype(np.uint32) << 16).view(np.float32)
-        elif kind.storage == "f16" and found.dtype == np.uint16:
-            found = found.view(np.float16)
-        if found.size != int(np.prod(kind.shape)):
-            raise NoGolden(f"weight {op.location} has {found.size:,} numbers, not shape {kind.shape}")
-        return wide(found.reshape(kind.shape))
+            return wide(stored)
+        if kind.storage == "bf16" and stored.dtype == np.uint16:
+            stored = (stored.astype(np.uint32) << 16).view(np.float32)
+        elif kind.storage == "f16" and stored.dtype == np.uint16:
+            stored = stored.view(np.float16)
+        if stored.size != int(np.prod(kind.shape)):
+            raise NoGolden(f"weight {op.location} has {stored.size:,} numbers, not shape {kind.shape}")
+        return wide(stored.reshape(kind.shape))
 
     def call(self, op: MlirOp, tensors: Mapping[str, Array]) -> Call:
         """An op with its operands taken from tensors by name; NoGolden if one is missing."""
@@ -183,27 +183,27 @@ def name_of(op: MlirOp, value: str) -> str:
 
 
 def wide(array: Array) -> Array:
-    """Numbers in float64; what memory holds that nobody has written may be signalling NaNs, which become quiet ones."""
+    """Numbers in float64; signalling NaNs of uninitialised memory become quiet ones."""
     with np.errstate(invalid="ignore"):
         return np.asarray(array, np.float64)
 
 
 def _shaped(tensors: Mapping[str, Array], name: str, kind: TensorType | None) -> Array:
-    found = tensors.get(name)
-    if found is None:
+    array = tensors.get(name)
+    if array is None:
         raise NoGolden(f"tensor {name} {NOT_KNOWN}")
-    found = wide(found)
-    if kind is not None and kind.shape is not None and found.shape != kind.shape:
-        if found.size != int(np.prod(kind.shape)):
-            raise NoGolden(f"tensor {name} has shape {found.shape}, not {kind.shape}")
-        found = found.reshape(kind.shape)
-    return found
+    array = wide(array)
+    if kind is not None and kind.shape is not None and array.shape != kind.shape:
+        if array.size != int(np.prod(kind.shape)):
+            raise NoGolden(f"tensor {name} has shape {array.shape}, not {kind.shape}")
+        array = array.reshape(kind.shape)
+    return array
 
 
 def arguments(mlir: MlirFile, function: str = "main") -> tuple[str, ...]:
     """Types of a function's arguments."""
-    found = mlir.function_named(function)
-    text = mlir.lines[found.line - 1] if found is not None else ""
+    definition = mlir.function_named(function)
+    text = mlir.lines[definition.line - 1] if definition is not None else ""
     start = text.find("(")
     return tuple(split_top(text[start + 1 : text.find(") ->")])) if start >= 0 else ()
 

@@ -41,7 +41,7 @@ def lowered(before: Level, after: Level, tensors: Mapping[str, Array]) -> list[J
     ``tensors``: what was computed at the later level, by name. Ops whose result or operands have no counterpart there
     are left out.
     """
-    found: list[Judged] = []
+    judged: list[Judged] = []
     for op in before.ops:
         if op.name == "top.Input":
             continue
@@ -51,8 +51,8 @@ def lowered(before: Level, after: Level, tensors: Mapping[str, Array]) -> list[J
                 continue
             judgement = _judge(before, op, place, after, target, tensors)
             if judgement is not None:
-                found.append(judgement)
-    return found + [one for op in after.ops if (one := _requantised(before, op, after, tensors)) is not None]
+                judged.append(judgement)
+    return judged + [one for op in after.ops if (one := _requantised(before, op, after, tensors)) is not None]
 
 
 def _requantised(before: Level, op: MlirOp, after: Level, tensors: Mapping[str, Array]) -> Judged | None:
@@ -78,7 +78,7 @@ def counterpart(after: Level, name: str, tensors: Mapping[str, Array]) -> str | 
     if name in tensors and name in after.by_name:
         return name
     parts = [op for op in after.ops if any(part.split("__")[0] == name and "__" in part for part in names(op))]
-    return next((found for op in reversed(parts) for found in names(op) if found in tensors), None)
+    return next((candidate for op in reversed(parts) for candidate in names(op) if candidate in tensors), None)
 
 
 def _judge(
@@ -107,7 +107,7 @@ def _judge(
     except NoGolden:
         rough = exact
     if rough.size != exact.size:
-        return None  # an op that finds so many results; at this precision others
+        return None  # an op whose results have this count; other ones at this precision
     for part in reversed(_chain(after, target, call.name)):
         kinds = after.types(part)[1]
         rough = kinds[0].stored(rough) if kinds and kinds[0] is not None else rough
@@ -140,7 +140,7 @@ def _kinds(after: Level, op: MlirOp) -> tuple[TensorType | None, ...]:
 
 
 def _part(after: Level, op: MlirOp, place: tuple[int, ...]) -> MlirOp | None:
-    """The op that computes the part of a concatenation in which an index lies."""
+    """The op that computes the part of a concatenation in which an index is."""
     axis = int(op.attributes.get("axis", 0)) % len(place)
     rest = place[axis]
     for value, kind in zip(op.operands, after.types(op)[0], strict=False):
@@ -160,15 +160,15 @@ def _known(after: Level, name: str, tensors: Mapping[str, Array]) -> Array | Non
 def _chain(after: Level, target: str, opcode: str) -> list[MlirOp]:
     """The op of a result and those before it up to the one that computes what ``opcode`` of the earlier level does."""
     op: MlirOp | None = after.by_name[target]
-    found: list[MlirOp] = []
-    while op is not None and len(found) < 8:
-        found.append(op)
+    chain: list[MlirOp] = []
+    while op is not None and len(chain) < 8:
+        chain.append(op)
         if op.name not in _PREPARING or op.name.split(".")[1] == opcode.split(".")[1]:
             break
         values = [value for value in op.operands if after.mlir.op_defining(value, op.line) is not None]
         producer = after.mlir.op_defining(values[0], op.line) if values else None
         op = producer if producer is not None and producer.name.startswith("tpu.") else None
-    return found
+    return chain
 
 
 def _at_precision(call: Call, before: Level, op: MlirOp, after: Level, target: str) -> Call:
@@ -213,8 +213,8 @@ def _weight_at(array: Array, call: Call, place: int, main: MlirOp, after: Level)
         return array
     if kind.storage in HALF:
         return kind.stored(array)
-    whole = _WEIGHT.match(kind.storage)
-    if whole is None or place != 1 or call.name not in LINEAR:
+    match = _WEIGHT.match(kind.storage)
+    if match is None or place != 1 or call.name not in LINEAR:
         return array
     held = _held_weight(array, main, after)
     if held is not None:
@@ -227,8 +227,8 @@ def _weight_at(array: Array, call: Call, place: int, main: MlirOp, after: Level)
         rows = np.swapaxes(array, -1, -2)
         groups = rows.reshape(-1, min(_GROUP, rows.shape[-1])) if rows.size % _GROUP == 0 else rows.reshape(1, -1)
         scale = np.abs(groups).max(axis=1, keepdims=True) / greatest
-        found = np.rint(groups / np.where(scale > 0, scale, 1)) * scale
-        return np.swapaxes(found.reshape(rows.shape), -1, -2)
+        values = np.rint(groups / np.where(scale > 0, scale, 1)) * scale
+        return np.swapaxes(values.reshape(rows.shape), -1, -2)
     is_matrix = call.name.endswith("MatMul")
     rows = array.reshape(1, -1) if is_matrix else array.reshape(array.shape[0], -1)
     scale = np.abs(rows).max(axis=1, keepdims=True) / greatest

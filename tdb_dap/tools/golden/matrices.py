@@ -19,10 +19,10 @@ def product(call: Call, left: Array, right: Array) -> Array:
         left = np.swapaxes(left, -1, -2)
     if call.flag("right_transpose"):
         right = np.swapaxes(right, -1, -2)
-    found = left @ right
+    result = left @ right
     if call.flag("hdim_is_batch"):
-        found = np.swapaxes(found, -3, -2)
-    return np.swapaxes(found, -1, -2) if call.flag("output_transpose") else found
+        result = np.swapaxes(result, -3, -2)
+    return np.swapaxes(result, -1, -2) if call.flag("output_transpose") else result
 
 
 @golden("MatMul")
@@ -30,9 +30,9 @@ def matrix_product(call: Call) -> Array:
     """Product of matrices with bias and merged activation."""
     if call.get("dq_type", "NONE") != "NONE":
         raise NoGolden("weights that are dequantised on the way")
-    found = product(call, call[0], call[1])
+    result = product(call, call[0], call[1])
     bias = call.optional(2)
-    return call.relu(found if bias is None else found + bias.reshape(bias.shape or (1,)))
+    return call.relu(result if bias is None else result + bias.reshape(bias.shape or (1,)))
 
 
 @golden("tpu.A16MatMul")
@@ -91,7 +91,7 @@ def attention_with_projections(call: Call) -> Array:
     """A layer of attention in float: projections, softmax(scale q k + mask) v, and a last projection.
 
     Operands: queries, keys, values (none: those before), weight and bias of each of the four projections (in the order
-    queries, keys, values, output with its weight first), mask. Heads lie side by side in the columns.
+    queries, keys, values, output with its weight first), mask. Heads are side by side in the columns.
     """
     if call.operand_types[0] is not None and call.operand_types[0].is_quantised:
         raise NoGolden("stored numbers with a result in float")
@@ -103,8 +103,8 @@ def attention_with_projections(call: Call) -> Array:
 
     def projected(x: Array, place: int) -> Array:
         weight, bias = call[place], call.optional(place + 1)
-        found = x @ weight.reshape(weight.shape[-2:])
-        return found if bias is None else found + bias.reshape(-1)
+        result = x @ weight.reshape(weight.shape[-2:])
+        return result if bias is None else result + bias.reshape(-1)
 
     def split(x: Array) -> Array:
         return x.reshape(*x.shape[:-1], heads, dim).swapaxes(-2, -3)
@@ -148,8 +148,8 @@ def attention_of_words(call: Call) -> Array:
     def heads_of(number: int) -> Array:
         kind = call.operand_types[places[number]]
         words = call.words(places[number]) + (kind.zero_point if kind is not None else 0)
-        found = requantised(projected(words, 3 + 2 * number), number)
-        return found.reshape(*found.shape[:-1], heads, dim).swapaxes(-2, -3)
+        projection = requantised(projected(words, 3 + 2 * number), number)
+        return projection.reshape(*projection.shape[:-1], heads, dim).swapaxes(-2, -3)
 
     q, k, v = (heads_of(number) for number in range(3))
     scores = requantised(q @ k.swapaxes(-1, -2), 3)

@@ -11,7 +11,7 @@ import numpy as np
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
-from tdb_dap.system.remarks import remark
+from tdb_dap.system.notices import notice
 from tdb_dap.tools.golden.compilation import find
 from tdb_dap.tools.golden.level import Level
 
@@ -35,24 +35,24 @@ def computed(path: Path, inputs: Mapping[str, Array]) -> dict[str, Array]:
     after = len(missing) - reasons.total()
     if len(tensors) <= len(list(level.inputs())):
         why = next(iter(reasons), "it holds no ops")
-        raise BadInput(f"{path}: no op of it can be computed: {why}; give the ..._tpu.mlir with its weights beside it")
+        raise BadInput(f"{path}: no op of it can be computed: {why}; give the ..._tpu.mlir with its weights next to it")
     if reasons:
         named = ", ".join(list(reasons)[:_MOST_NAMED]) + (", ..." if len(reasons) > _MOST_NAMED else "")
-        remark(f"{path.name}: no golden for {named}; {after:,} ops after them are not compared either")
+        notice(f"{path.name}: no golden for {named}; {after:,} ops after them are not compared either")
     return {name: np.asarray(array, np.float32) for name, array in tensors.items()}
 
 
 def numbers(words: Mapping[str, Array], tensors: Sequence[Tensor]) -> dict[str, Array]:
     """Numbers of a net's inputs from their stored words."""
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for tensor in tensors:
         if tensor.name not in words:
             continue
         stored = np.asarray(tensor.dtype.widen(words[tensor.name]), np.float64)
         if not tensor.dtype.is_float and tensor.dtype.itemsize == 1:
             stored = (stored - tensor.zero_point) / (tensor.scale or 1.0)
-        found[tensor.name] = stored
-    return found
+        arrays[tensor.name] = stored
+    return arrays
 
 
 def text_of(context: Path) -> Path:

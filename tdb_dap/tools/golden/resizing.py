@@ -73,8 +73,8 @@ def sample(call: Call) -> Array:
             share = (1 - np.abs(places[0] - column)) * (1 - np.abs(places[1] - row))
             inside = (column >= 0) & (column < w) & (row >= 0) & (row < h)
             for image in range(n):
-                found = x[image][:, np.clip(row[image], 0, h - 1), np.clip(column[image], 0, w - 1)]
-                total[image] += found * (share * inside)[image]
+                values = x[image][:, np.clip(row[image], 0, h - 1), np.clip(column[image], 0, w - 1)]
+                total[image] += values * (share * inside)[image]
     return total
 
 
@@ -87,7 +87,7 @@ def align_regions(call: Call) -> Array:
     cells = int(call.number("output_height")), int(call.number("output_width"))
     shift = 0.5 if call.flag("align_corners") else 0.0
     ratio, scale = int(call.number("sampling_ratio")), call.number("spatial_scale", 1)
-    found = np.zeros((len(regions), x.shape[1], *cells))
+    aligned = np.zeros((len(regions), x.shape[1], *cells))
     for number, region in enumerate(regions):
         left, top, right, bottom = region[1:] * scale - shift
         weights = []
@@ -99,18 +99,18 @@ def align_regions(call: Call) -> Array:
             samples = ratio if ratio > 0 else max(1, int(np.ceil(size / count)))
             at = start + (np.arange(count * samples) + 0.5) * size / (count * samples)
             weights.append(_linear_weights(at, extent).reshape(count, samples, extent).mean(axis=1))
-        found[number] = np.einsum("ph,chw,qw->cpq", weights[0], x[int(region[0])], weights[1])
-    return found
+        aligned[number] = np.einsum("ph,chw,qw->cpq", weights[0], x[int(region[0])], weights[1])
+    return aligned
 
 
 def _linear_weights(at: Array, extent: int) -> Array:
-    """Row by row the weights of the elements that a sample lies between; none further than one outside."""
+    """Row by row the weights of the elements that a sample is between; none further than one outside."""
     inside = (at >= -1) & (at <= extent)
     at = np.clip(at, 0, extent - 1)
     below = np.floor(at).astype(np.int64)
     above = np.minimum(below + 1, extent - 1)
-    found = np.zeros((at.size, extent))
+    weights = np.zeros((at.size, extent))
     rows = np.arange(at.size)
-    np.add.at(found, (rows, below), 1 - (at - below))
-    np.add.at(found, (rows, above), at - below)
-    return found * inside[:, None]
+    np.add.at(weights, (rows, below), 1 - (at - below))
+    np.add.at(weights, (rows, above), at - below)
+    return weights * inside[:, None]

@@ -121,8 +121,8 @@ def expand(call: Call) -> Array:
 @golden("Upsample")
 def upsample(call: Call) -> Array:
     """Every number ``scale_h`` by ``scale_w`` times."""
-    found = call[0].repeat(int(call.number("scale_h", 1)), axis=2).repeat(int(call.number("scale_w", 1)), axis=3)
-    return call.relu(found)
+    result = call[0].repeat(int(call.number("scale_h", 1)), axis=2).repeat(int(call.number("scale_w", 1)), axis=3)
+    return call.relu(result)
 
 
 @golden("tpu.SwapDimInner", "top.SwapDimInner")

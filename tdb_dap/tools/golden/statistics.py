@@ -55,9 +55,9 @@ def layer_norm(call: Call) -> Array:
 def root_mean_square_norm(call: Call) -> Array:
     """Mean square 1 along the last axis, scaled."""
     x = call[0]
-    found = x / np.sqrt(np.square(x).mean(axis=-1, keepdims=True) + call.number("eps"))
+    normed = x / np.sqrt(np.square(x).mean(axis=-1, keepdims=True) + call.number("eps"))
     scale = call.optional(1)
-    return found if scale is None else found * scale.reshape(-1)
+    return normed if scale is None else normed * scale.reshape(-1)
 
 
 @golden("InstanceNorm")
@@ -83,8 +83,8 @@ def batch_norm(call: Call) -> Array:
     x = call[0]
     shape = (1, -1, *[1] * (x.ndim - 2))
     mean, variance = call[1].reshape(shape), call[2].reshape(shape)
-    found = (x - mean) / np.sqrt(variance + call.number("epsilon", 1e-5))
-    return call.relu(_scaled(found, call, 3, shape))
+    normed = (x - mean) / np.sqrt(variance + call.number("epsilon", 1e-5))
+    return call.relu(_scaled(normed, call, 3, shape))
 
 
 @golden("Scale")

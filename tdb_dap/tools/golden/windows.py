@@ -38,12 +38,12 @@ def convolution(
 ) -> Array:
     """x [n, ic, spatial...] with weight [oc, ic / groups, kernel...], float64."""
     n, rank = x.shape[0], len(kernel)
-    found = patches(x, kernel, strides, dilations, pads, 0.0)
-    out = found.shape[2 : 2 + rank]
+    patch_columns = patches(x, kernel, strides, dilations, pads, 0.0)
+    out = patch_columns.shape[2 : 2 + rank]
     inner, outer = x.shape[1] // groups, weight.shape[0] // groups
     results = []
     for group in range(groups):
-        part = found[:, group * inner : (group + 1) * inner]
+        part = patch_columns[:, group * inner : (group + 1) * inner]
         columns = np.moveaxis(part, 1, 1 + rank).reshape(n * math.prod(out), -1)
         rows = weight[group * outer : (group + 1) * outer].reshape(outer, -1)
         results.append((columns @ rows.T).reshape(n, *out, outer))
@@ -95,10 +95,10 @@ def transposed(call: Call, x: Array, weight: Array) -> Array:
         (n - 1) * s + (k - 1) * d + 1 + e
         for n, s, k, d, e in zip(x.shape[2:], strides, kernel, dilations, extra, strict=True)
     ]
-    whole = np.zeros((x.shape[0], weight.shape[0], *sizes))
+    full = np.zeros((x.shape[0], weight.shape[0], *sizes))
     inner = x.shape[1] // groups
     for position in itertools.product(*map(range, kernel)):
-        spots = tuple(
+        outputs = tuple(
             slice(p * d, p * d + (n - 1) * s + 1, s)
             for p, d, n, s in zip(position, dilations, x.shape[2:], strides, strict=True)
         )
@@ -107,11 +107,11 @@ def transposed(call: Call, x: Array, weight: Array) -> Array:
             taps: Any = (*own, slice(None), *position)
             rows = weight[taps]
             part = np.tensordot(rows, x[:, group * inner : (group + 1) * inner], axes=(1, 1))
-            target = (slice(None), *own, *spots)
-            whole[target] += np.moveaxis(part, 0, 1)
+            target = (slice(None), *own, *outputs)
+            full[target] += np.moveaxis(part, 0, 1)
     inside = tuple(slice(pads[i], size - pads[i + rank]) for i, size in enumerate(sizes))
     inner_part = (slice(None), slice(None), *inside)
-    return whole[inner_part]
+    return full[inner_part]
 
 
 @golden("Deconv")

@@ -66,8 +66,8 @@ def by_verdict(path: Path) -> Colouring:
             blames.setdefault(line, blame)
 
     def colour(node: OpNode) -> tuple[str, str]:
-        found = next((verdict for verdict in _WORST if verdict in verdicts.get(node.line, ())), "unknown")
-        return _VERDICTS[found], blames.get(node.line, found if node.line in verdicts else "")
+        worst = next((verdict for verdict in _WORST if verdict in verdicts.get(node.line, ())), "unknown")
+        return _VERDICTS[worst], blames.get(node.line, worst if node.line in verdicts else "")
 
     return Colouring("verdict", colour)
 

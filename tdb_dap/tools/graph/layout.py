@@ -69,7 +69,7 @@ def _neighbours(edges: Sequence[OpEdge]) -> tuple[dict[str, list[str]], dict[str
 def _layers(
     nodes: Sequence[OpNode], before: Mapping[str, list[str]], after: Mapping[str, list[str]]
 ) -> list[list[str]]:
-    """Nodes by depth; those that read nothing lie above their first reader.
+    """Nodes by depth; those that read nothing are above their first reader.
 
     They come in the order of the file, in which what is read is computed first.
     """
@@ -91,9 +91,9 @@ def _ordered(
     """The same layers with fewer crossings."""
     places = {id: i / max(len(layer), 1) for layer in layers for i, id in enumerate(layer)}
     for sweep in range(_SWEEPS):
-        beside = after if sweep % 2 else before
+        neighbours = after if sweep % 2 else before
         for layer in reversed(layers) if sweep % 2 else layers:
-            wanted = {id: _mean([places[other] for other in beside.get(id, ())], places[id]) for id in layer}
+            wanted = {id: _mean([places[other] for other in neighbours.get(id, ())], places[id]) for id in layer}
             layer.sort(key=wanted.__getitem__)
             places.update((id, i / len(layer)) for i, id in enumerate(layer))
     return layers
@@ -106,9 +106,9 @@ def _positions(
     step = NODE_WIDTH + _ACROSS
     across = {id: (i - len(layer) / 2) * step for layer in layers for i, id in enumerate(layer)}
     for sweep in range(_SWEEPS):
-        beside = after if sweep % 2 else before
+        neighbours = after if sweep % 2 else before
         for layer in reversed(layers) if sweep % 2 else layers:
-            wanted = [_mean([across[other] for other in beside.get(id, ())], across[id]) for id in layer]
+            wanted = [_mean([across[other] for other in neighbours.get(id, ())], across[id]) for id in layer]
             across.update(zip(layer, _apart(wanted, step), strict=True))
     return across
 
@@ -129,7 +129,7 @@ def _mean(numbers: Sequence[float], otherwise: float) -> float:
 
 
 def _frames(nodes: Sequence[OpNode], at: Mapping[str, tuple[float, float]]) -> tuple[Frame, ...]:
-    """Subnets, then layer groups; none where nodes of others would lie in it."""
+    """Subnets, then layer groups; none where nodes of others would be in it."""
     members: dict[tuple[str, int | None], list[str]] = {}
     for node in nodes:
         members.setdefault((node.subnet, None), []).append(node.id)
@@ -138,14 +138,14 @@ def _frames(nodes: Sequence[OpNode], at: Mapping[str, tuple[float, float]]) -> t
     rows: dict[float, list[tuple[float, str]]] = {}
     for id, (x, y) in at.items():
         rows.setdefault(y, []).append((x, id))
-    found = []
+    frames = []
     for (subnet, group), ids in sorted(members.items(), key=lambda item: item[0][1] is not None):
         ours = set(ids)
         padding = _PADDING if group is not None else 2 * _PADDING
         box = _around([at[id] for id in ids], padding)
         if all(id in ours for y, row in rows.items() for x, id in row if _overlaps(box, x, y)):
-            found.append(Frame(subnet if group is None else f"group, line {group}", group is not None, box))
-    return tuple(found)
+            frames.append(Frame(subnet if group is None else f"group, line {group}", group is not None, box))
+    return tuple(frames)
 
 
 def _around(middles: Sequence[tuple[float, float]], padding: float) -> Box:

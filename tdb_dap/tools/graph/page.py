@@ -26,10 +26,10 @@ def html(graph: OpGraph, title: str, colouring: Colouring) -> str:
 
 def nodes(graph: OpGraph, colouring: Colouring) -> list[GraphNode]:
     """The nodes in the order of the file."""
-    found: list[GraphNode] = []
+    rows: list[GraphNode] = []
     for node in graph.nodes:
         color, note = colouring(node)
-        found.append(
+        rows.append(
             {
                 "id": node.id,
                 "opcode": node.opcode,
@@ -43,7 +43,7 @@ def nodes(graph: OpGraph, colouring: Colouring) -> list[GraphNode]:
                 "note": note,
             }
         )
-    return found
+    return rows
 
 
 def edges(graph: OpGraph) -> list[GraphEdge]:

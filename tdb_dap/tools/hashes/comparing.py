@@ -47,12 +47,12 @@ def _form(command: Command) -> tuple[str, str]:
 def _named(log: Log) -> dict[Key, Tensor]:
     """Tensors by name, core, and number among those with both the same: slices come one after the other."""
     seen: Counter[tuple[str, int]] = Counter()
-    found: dict[Key, Tensor] = {}
+    tensors: dict[Key, Tensor] = {}
     for tensor in log.tensors:
         key = tensor.name, tensor.core
-        found[(tensor.name, tensor.core, seen[key])] = tensor
+        tensors[(tensor.name, tensor.core, seen[key])] = tensor
         seen[key] += 1
-    return found
+    return tensors
 
 
 def _place(command: Command, count: int) -> str:

@@ -33,7 +33,7 @@ class Tensor:
     """Line of final.mlir."""
     core: int
     hash: str
-    """Hash of its words; ``-`` if nobody knows where they lie."""
+    """Hash of its words; ``-`` if nobody knows where they are."""
     opcode: str
     name: str
 
@@ -97,7 +97,7 @@ def is_log(path: Path) -> bool:
 
 
 def read(path: Path) -> Log:
-    """A log that somebody has sent; BadInput for one that is not whole or not of this version."""
+    """A received log; BadInput for one that is incomplete or of another version."""
     try:
         lines = bytes(read_file(path, limits.REPORT)).decode().split("\n")
     except UnicodeDecodeError:

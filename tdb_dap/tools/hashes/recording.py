@@ -36,13 +36,13 @@ class Hashes(Observer):
     def after_command(self, inspector: Inspector, command: commands.Command) -> None:
         views = [result for result in command.results if isinstance(result, View)]
         line = next(iter(command.mlir_lines), 0)
-        found = _hash(inspector.memory.read(view) for view in views) if views else _NOTHING
-        self._entries.append(Command(command.ordinal, line, found, command.token, command.name))
+        hashed = _hash(inspector.memory.read(view) for view in views) if views else _NOTHING
+        self._entries.append(Command(command.ordinal, line, hashed, command.token, command.name))
 
     def after_op(self, inspector: Inspector, record: OpRecord) -> None:
         for value in record.results:
-            found = _NOTHING if value.view is None else _hash([inspector.memory.read(value.view)])
-            self._entries.append(Tensor(record.line, record.core, found, record.opcode, value.name))
+            hashed = _NOTHING if value.view is None else _hash([inspector.memory.read(value.view)])
+            self._entries.append(Tensor(record.line, record.core, hashed, record.opcode, value.name))
 
     def finished(self, inspector: Inspector) -> None:
         program = inspector.program
@@ -63,10 +63,10 @@ class Hashes(Observer):
 
 def _hash(arrays: Iterable[Array]) -> str:
     """Eight hexadecimal digits for the words of some arrays, as they are stored: -0.0 is not 0.0, a NaN is its bits."""
-    found = blake2b(digest_size=4)
+    digest = blake2b(digest_size=4)
     for array in arrays:
-        found.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).data)
-    return found.hexdigest()
+        digest.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).data)
+    return digest.hexdigest()
 
 
 def _file_hash(path: Path) -> str:

@@ -71,8 +71,8 @@ def _routine(routine: CviRoutine, steps: Mapping[str, str]) -> str:
         return f"on the host, {routine.function}: {flow}"
     if not routine.commands and routine.dma_buffer:
         return f"on the chip, {routine.dma_buffer}: {flow}; commands in a DMA buffer, which is not decoded"
-    found = steps.get(routine.commands, "a section that is not in the file")
-    return f"on the chip, {routine.commands}: {flow}; {found}"
+    title = steps.get(routine.commands, "a section that is not in the file")
+    return f"on the chip, {routine.commands}: {flow}; {title}"
 
 
 def _tensor(tensor: CviTensor) -> str:

@@ -48,19 +48,19 @@ def _subnets(stage: Stage, ends: int) -> str:
     counts: dict[str, Counter[str]] = {}
     for subnet in stage.subnets:
         kind = _KINDS.get(subnet.run_mode, subnet.run_mode.name.lower())
-        found = counts.setdefault(kind, Counter())
+        counter = counts.setdefault(kind, Counter())
         for core in subnet.groups:
             for group in core:
-                found.update({"DMA": max(group.dma_count - ends, 0), "TIU": max(group.tiu_count - ends, 0)})
-        found["host operations"] += len(subnet.cpu_operations)
-        found["streams between chips"] += sum(map(len, subnet.chip_to_chip))
-        found["subnets"] += 1
-    return ", ".join(f"{kind} ({_listed(found)})" for kind, found in counts.items()) or "no subnets"
+                counter.update({"DMA": max(group.dma_count - ends, 0), "TIU": max(group.tiu_count - ends, 0)})
+        counter["host operations"] += len(subnet.cpu_operations)
+        counter["streams between chips"] += sum(map(len, subnet.chip_to_chip))
+        counter["subnets"] += 1
+    return ", ".join(f"{kind} ({_listed(counter)})" for kind, counter in counts.items()) or "no subnets"
 
 
-def _listed(found: Counter[str]) -> str:
-    subnets = found.pop("subnets")
-    words = [f"{count:,} {what}" for what, count in sorted(found.items()) if count]
+def _listed(counter: Counter[str]) -> str:
+    subnets = counter.pop("subnets")
+    words = [f"{count:,} {what}" for what, count in sorted(counter.items()) if count]
     return ", ".join([*([f"{subnets} subnets"] if subnets > 1 else []), *words]) or "commands are made at run time"
 
 

@@ -20,7 +20,7 @@ def preprocessing_lines(program: Program) -> Iterator[str]:
     The original model's is that of the compiler's first stages: where preprocessing is fused into the net, final.mlir
     has other numbers.
     """
-    noted = next((found for found in map(_noted, _stages(program)) if found), {})
+    noted = next((notes for notes in map(_noted, _stages(program)) if notes), {})
     for name, text in noted.items():
         yield f"preprocess {name}: {text}"
     for op in _inputs(program.source.mlir):

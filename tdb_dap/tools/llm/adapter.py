@@ -51,8 +51,8 @@ class Adapter:
                 raise BadInput(f"{file.path}: {name}: only LoRA of linear layers in blocks is known")
             factors.setdefault(match[1], {})[match[2]] = file.read(name)
         self.pairs: dict[str, Pair] = {}
-        for layer, found in factors.items():
-            a, b = found.get("A"), found.get("B")
+        for layer, factor in factors.items():
+            a, b = factor.get("A"), factor.get("B")
             if a is None or b is None or a.ndim != 2 or b.ndim != 2 or a.shape[0] != b.shape[1]:
                 raise BadInput(f"{file.path}: the two factors for {layer} do not fit together")
             self.pairs[layer] = Pair(a, b * np.float32(scale))
@@ -63,12 +63,12 @@ class Adapter:
         places = dict(_places(model))
         for layer, pair in self.pairs.items():
             for which, factor in (("A", pair.a), ("B", pair.b.T)):
-                found = places.get((layer, which))
-                if not found:
+                borders = places.get((layer, which))
+                if not borders:
                     raise BadInput(
                         f"{model.context.bmodel}: has no place for LoRA of {layer}; convert it with --lora_max_rank"
                     )
-                for border, most, span in found:
+                for border, most, span in borders:
                     if factor.shape[0] > most:
                         raise BadInput(
                             f"{self.folder}: rank {factor.shape[0]} of {layer}; the model was converted for at most "
@@ -89,14 +89,14 @@ def _written(border: Border, data: Array) -> HostStep:
 
 def _places(model: LanguageModel) -> Iterator[tuple[tuple[str, str], list[tuple[Border, int, Span]]]]:
     """Layer and factor -> every place of it in the weights of the blocks, each with the most ranks."""
-    found: dict[tuple[str, str], dict[tuple[Span, Span], tuple[Border, int, Span]]] = {}
+    borders: dict[tuple[str, str], dict[tuple[Span, Span], tuple[Border, int, Span]]] = {}
     for net, stage in model.nets.items():
         for name, span in stage.named_weights:
             if net.startswith("block") and (match := _PLACE.fullmatch(name)) is not None:
                 place = Border(net, name), int(match[1]), span
                 # A block and the one for decoding have the same weights.
-                found.setdefault((match[2], match[3]), {})[stage.weights, span] = place
-    for key, places in found.items():
+                borders.setdefault((match[2], match[3]), {})[stage.weights, span] = place
+    for key, places in borders.items():
         yield key, list(places.values())
 
 

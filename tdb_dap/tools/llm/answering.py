@@ -62,7 +62,7 @@ def answer(
 
 
 class _Head:
-    """The end of a pass: how the token is taken from the logits, and where it lies then."""
+    """The end of a pass: how the token is taken from the logits, and where it is then."""
 
     def __init__(self, model: LanguageModel, prompt: int, sampling: Sampling | None) -> None:
         self._model = model
@@ -257,10 +257,10 @@ def _looked_up(model: LanguageModel, given: int | None, states: Border, head: _H
     source = head.answered(token - 1)
 
     def rows(numbers: Sequence[Array]) -> Array:
-        found = int(numbers[0].reshape(-1)[0]) if head.gives_ids else int(index_of_largest(numbers)[0])
-        if not 0 <= found < model.vocabulary:
-            raise BadInput(f"token {found} is not in the vocabulary of {model.vocabulary:,}")
-        return _rows(model, np.array([found]))
+        token = int(numbers[0].reshape(-1)[0]) if head.gives_ids else int(index_of_largest(numbers)[0])
+        if not 0 <= token < model.vocabulary:
+            raise BadInput(f"token {token} is not in the vocabulary of {model.vocabulary:,}")
+        return _rows(model, np.array([token]))
 
     return HostStep("host.embedding", "The host looks up the embedding of a token.", (source,), states, rows)
 
@@ -287,11 +287,11 @@ def _part(model: LanguageModel, net: str, index: int, first: int, count: int) ->
 
 def substitutes_for(nets: Mapping[str, Stage]) -> dict[tuple[str, int], Compute]:
     """Dynamic subnets of the heads that take the index of the largest logit: one row in, one whole number out."""
-    found: dict[tuple[str, int], Compute] = {}
+    substitutes: dict[tuple[str, int], Compute] = {}
     for net in ("lm_head", GREEDY_HEAD):
         for subnet in nets[net].subnets if net in nets else ():
             takes = [tensor for tensor in subnet.inputs if tensor.dtype.is_float]
             gives = [math.prod(tensor.shape) for tensor in subnet.outputs if not tensor.dtype.is_float]
             if subnet.run_mode is RunMode.TPU_DYNAMIC and len(takes) == len(subnet.inputs) == 1 and gives == [1]:
-                found[net, subnet.id] = index_of_largest
-    return found
+                substitutes[net, subnet.id] = index_of_largest
+    return substitutes

@@ -58,8 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     chat = arguments.chat and arguments.ids is None
     options = PromptOptions(arguments.model, text_or_ids, arguments.tokens, chat, arguments.sample, arguments.lora)
     adapter = options.adapter
-    beside = FloatModel(arguments.reference, adapter) if arguments.reference is not None else None
-    folders = [model.context.bmodel.parent, *([arguments.reference] if beside is not None else [])]
+    float_model = FloatModel(arguments.reference, adapter) if arguments.reference is not None else None
+    folders = [model.context.bmodel.parent, *([arguments.reference] if float_model is not None else [])]
     words = _quiet(find_tokenizer, folders)
     given = arguments.given
     prompt = options.ids(model)
@@ -75,22 +75,22 @@ def run(arguments: argparse.Namespace) -> int:
         debugger = open_recorded(arguments.record)
     else:
         debugger = open_model(model, prompt, arguments.tokens, given, 0, options.sampling, adapter)
-    found: list[Token] = []
+    tokens: list[Token] = []
     if not arguments.json:
         _head(model, debugger.program.chip, len(prompt))
     try:
-        for token in Answering(debugger, model, prompt, given, beside, gives_back=True).tokens():
-            found.append(token)
+        for token in Answering(debugger, model, prompt, given, float_model, gives_back=True).tokens():
+            tokens.append(token)
             if not arguments.json:
                 print(_line(token, words), flush=True)
     finally:
         debugger.close()
     if arguments.json:
-        print(json.dumps({"prompt": prompt, "tokens": [_entry(token, words) for token in found]}, indent=1))
-    elif beside is not None:
+        print(json.dumps({"prompt": prompt, "tokens": [_entry(token, words) for token in tokens]}, indent=1))
+    elif float_model is not None:
         recording = arguments.recording or arguments.record
-        print("\n".join([*_verdict(found), *_next(options, recording, bool(given), prompt, found)]))
-    return int(any(part.is_wrong for token in found for part in token.parts))
+        print("\n".join([*_verdict(tokens), *_next(options, recording, bool(given), prompt, tokens)]))
+    return int(any(part.is_wrong for token in tokens for part in token.parts))
 
 
 def _quiet(find: Any, folders: Sequence[Path]) -> Words | None:
@@ -122,9 +122,9 @@ def _line(token: Token, words: Words | None) -> str:
     return f"{line}  {mark}{other}"
 
 
-def _verdict(found: Sequence[Token]) -> list[str]:
-    wrong = [(token, part) for token in found for part in token.parts if part.is_wrong]
-    others = [token for token in found if token.expected != token.id]
+def _verdict(tokens: Sequence[Token]) -> list[str]:
+    wrong = [(token, part) for token in tokens for part in token.parts if part.is_wrong]
+    others = [token for token in tokens if token.expected != token.id]
     if not wrong:
         if not others:
             return ["every block is as the float model computes it, and so is every token"]
@@ -144,10 +144,10 @@ def _verdict(found: Sequence[Token]) -> list[str]:
 
 
 def _next(
-    options: PromptOptions, recording: Path | None, has_given: bool, prompt: Sequence[int], found: Sequence[Token]
+    options: PromptOptions, recording: Path | None, has_given: bool, prompt: Sequence[int], tokens: Sequence[Token]
 ) -> list[str]:
     """The command that shows the first wrong launch."""
-    part = next((part for token in found for part in token.parts if part.is_wrong), None)
+    part = next((part for token in tokens for part in token.parts if part.is_wrong), None)
     if part is None:
         return []
     one = part.first_wrong
@@ -157,7 +157,7 @@ def _next(
     ids = ",".join(map(str, prompt))
     given = " (without --given)" if has_given else ""
     lora = f" --lora {options.lora}" if options.lora is not None else ""
-    return [f"look: tdb-dap debug {options.context} --ids {ids} --tokens {len(found)}{lora} -c 'goto {where}'{given}"]
+    return [f"look: tdb-dap debug {options.context} --ids {ids} --tokens {len(tokens)}{lora} -c 'goto {where}'{given}"]
 
 
 def _entry(token: Token, words: Words | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Tensors of a launch beside those of the float model."""
+"""Tensors of a launch compared with those of the float model."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from tdb_dap.engine.source.op_records import OpRecord
 
 @dataclass(frozen=True)
 class Compared:
-    """A tensor of a launch beside the float model. ``line``: of its op in the joined source; ``command``: its last.
+    """A tensor of a launch compared with the float model.
 
+    ``line``: of its op in the joined source; ``command``: its last;
     ``cosine``: similarity; ``ratio``: of its length as a vector to the expected one; ``is_wrong``: they differ by more
     than the number format explains.
     """
@@ -43,7 +44,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Part:
-    """A launch beside the float model, which gets the same states, and the right positions, mask and cache.
+    """A launch compared with the float model, which gets the same states, and the right positions, mask and cache.
 
     ``given``: what is wrong with what the launch was given, a phrase each; ``compared``: its tensors, as they were
     computed.
@@ -164,8 +165,8 @@ class Comparison:
 
     def compared(self) -> Iterator[Compared]:
         """The tensors in the order in which they were whole."""
-        found = [one for name in self._parts if (one := self.of(name)) is not None]
-        yield from sorted(found, key=lambda one: one.command)
+        results = [one for name in self._parts if (one := self.of(name)) is not None]
+        yield from sorted(results, key=lambda one: one.command)
 
     def output(self, name: str, actual: Array, wanted: Array, command: int) -> Compared:
         """An output of the net, which is compared whatever is known of its op."""
@@ -180,6 +181,6 @@ def _padded(array: Array, rows: int | None, length: int) -> Array:
     """With rows of NaN up to the length of a prefill: what padding gives does not count."""
     if rows is None:
         return array[None]
-    whole = np.full((1, length, *array.shape[1:]), np.nan)
-    whole[0, :rows] = array
-    return whole
+    padded = np.full((1, length, *array.shape[1:]), np.nan)
+    padded[0, :rows] = array
+    return padded

@@ -70,31 +70,33 @@ class FloatModel:
         that are shared, numbers of a head). A position sees itself and all before it.
         """
         config, prefix = self._config, f"model.layers.{layer}"
-        found: dict[str, Array] = {}
-        normal = found[f"{prefix}.input_layernorm"] = self._norm(states, f"{prefix}.input_layernorm")
-        q, k, v = (self._linear(normal, f"{prefix}.self_attn.{name}_proj", found) for name in "qkv")
+        results: dict[str, Array] = {}
+        normal = results[f"{prefix}.input_layernorm"] = self._norm(states, f"{prefix}.input_layernorm")
+        q, k, v = (self._linear(normal, f"{prefix}.self_attn.{name}_proj", results) for name in "qkv")
         q = q.reshape(-1, config.heads, config.head)
         k = k.reshape(-1, config.shared_heads, config.head)
-        v = found["v_cache"] = v.reshape(-1, config.shared_heads, config.head)
+        v = results["v_cache"] = v.reshape(-1, config.shared_heads, config.head)
         if config.kind == "qwen3":
-            q = found[f"{prefix}.self_attn.q_norm"] = self._norm(q, f"{prefix}.self_attn.q_norm")
-            k = found[f"{prefix}.self_attn.k_norm"] = self._norm(k, f"{prefix}.self_attn.k_norm")
-        q = found["q_proj"] = self._rotated(q, positions)
-        k = found["k_cache"] = self._rotated(k, positions)
+            q = results[f"{prefix}.self_attn.q_norm"] = self._norm(q, f"{prefix}.self_attn.q_norm")
+            k = results[f"{prefix}.self_attn.k_norm"] = self._norm(k, f"{prefix}.self_attn.k_norm")
+        q = results["q_proj"] = self._rotated(q, positions)
+        k = results["k_cache"] = self._rotated(k, positions)
         all_k = k if keys is None else np.concatenate([keys, k])
         all_v = v if values is None else np.concatenate([values, v])
-        attended = found[f"{prefix}.fattention"] = self._attended(q, all_k, all_v)
-        out = self._linear(attended, f"{prefix}.self_attn.o_proj", found)
-        states = found[f"{prefix}.self_attn.o_proj.add"] = states + out
-        normal = found[f"{prefix}.post_attention_layernorm"] = self._norm(states, f"{prefix}.post_attention_layernorm")
-        gate = self._linear(normal, f"{prefix}.mlp.gate_proj", found)
-        gate = found[f"{prefix}.mlp.gate_proj.silu"] = gate / (1 + np.exp(-gate))
-        up = self._linear(normal, f"{prefix}.mlp.up_proj", found)
-        up = found[f"{prefix}.mlp.up_proj.mul"] = gate * up
-        states = found[f"{prefix}.mlp.down_proj.add"] = states + self._linear(up, f"{prefix}.mlp.down_proj", found)
+        attended = results[f"{prefix}.fattention"] = self._attended(q, all_k, all_v)
+        out = self._linear(attended, f"{prefix}.self_attn.o_proj", results)
+        states = results[f"{prefix}.self_attn.o_proj.add"] = states + out
+        normal = results[f"{prefix}.post_attention_layernorm"] = self._norm(
+            states, f"{prefix}.post_attention_layernorm"
+        )
+        gate = self._linear(normal, f"{prefix}.mlp.gate_proj", results)
+        gate = results[f"{prefix}.mlp.gate_proj.silu"] = gate / (1 + np.exp(-gate))
+        up = self._linear(normal, f"{prefix}.mlp.up_proj", results)
+        up = results[f"{prefix}.mlp.up_proj.mul"] = gate * up
+        states = results[f"{prefix}.mlp.down_proj.add"] = states + self._linear(up, f"{prefix}.mlp.down_proj", results)
         # The converter puts the last norm into the last block.
-        found["output_states"] = self._norm(states, "model.norm") if layer == config.layers - 1 else states
-        return found
+        results["output_states"] = self._norm(states, "model.norm") if layer == config.layers - 1 else states
+        return results
 
     def _attended(self, q: Array, k: Array, v: Array) -> Array:
         """(positions, heads * numbers of a head). Position i of q is position i + (k - q) of k."""
@@ -120,15 +122,15 @@ class FloatModel:
         scaled: Array = states / np.sqrt(mean + self._config.epsilon) * self._weight(f"{name}.weight")
         return scaled
 
-    def _linear(self, states: Array, name: str, found: dict[str, Array]) -> Array:
+    def _linear(self, states: Array, name: str, results: dict[str, Array]) -> Array:
         result = states @ self._weight(f"{name}.weight").T
         if self._has(f"{name}.bias"):
             result = result + self._weight(f"{name}.bias")
-        found[name] = result
+        results[name] = result
         pair = self._pairs.get(name)
         if pair is not None:
-            added = found[f"{name}.lora_B"] = states @ pair.a.astype(np.float64).T @ pair.b.astype(np.float64).T
-            result = found[f"{name}.lora_add"] = result + added
+            added = results[f"{name}.lora_B"] = states @ pair.a.astype(np.float64).T @ pair.b.astype(np.float64).T
+            result = results[f"{name}.lora_add"] = result + added
         return result
 
     def _has(self, name: str) -> bool:

@@ -29,7 +29,7 @@ class LanguageModel:
     """A model. ``layers``: number of blocks; ``length``: positions of a prefill; ``room``: positions in the cache.
 
     ``hidden``: numbers of a position between two blocks; ``line``: numbers of a position in one cache.
-    ``has_mask``: whether a prefill is given its mask; ``has_greedy_head``: whether a net of its own takes the token
+    ``has_mask``: whether a prefill is given its mask; ``has_greedy_head``: whether a separate net takes the token
     from the logits; ``has_history``: whether a prefill can go on after an earlier one (``block_kv``).
     """
 
@@ -124,7 +124,7 @@ def read_model(given: Path) -> LanguageModel:
 def _caches(bmodel: Bmodel, layers: int) -> tuple[int, ...]:
     """Lengths of the caches by stage; only that of the first where the stages have none in common."""
     blocks = {f"block_cache_{layer}" for layer in range(layers)}
-    found: set[tuple[int, ...]] = set()
+    sizes: set[tuple[int, ...]] = set()
     for net in bmodel.metadata.nets:
         if net.name in blocks:
             first = net.stages[0]
@@ -133,9 +133,9 @@ def _caches(bmodel: Bmodel, layers: int) -> tuple[int, ...]:
                 and [tensor.address for tensor in stage.inputs[3:5]] == [tensor.address for tensor in first.inputs[3:5]]
                 for stage in net.stages
             )
-            found.add(tuple(s.inputs[3].shape[1] for s in (net.stages if one_place and first.io_size else [first])))
-    lengths = next(iter(found))
-    return lengths if len(found) == 1 else lengths[:1]
+            sizes.add(tuple(s.inputs[3].shape[1] for s in (net.stages if one_place and first.io_size else [first])))
+    lengths = next(iter(sizes))
+    return lengths if len(sizes) == 1 else lengths[:1]
 
 
 def _table(folder: Path) -> Path | None:
@@ -164,15 +164,15 @@ def bmodel_in(given: Path) -> Path:
 
 
 def _layers(stages: dict[str, Stage], where: str, has_table: bool) -> int:
-    found: dict[str, set[int]] = {"block": set(), "block_cache": set()}
+    numbers: dict[str, set[int]] = {"block": set(), "block_cache": set()}
     if any(name.startswith("block_kv_") for name in stages):
-        found["block_kv"] = set()
+        numbers["block_kv"] = set()
     for name in stages:
         if (match := _LAYER.fullmatch(name)) is not None:
-            found[match[1]].add(int(match[2]))
-    layers = len(found["block"])
+            numbers[match[1]].add(int(match[2]))
+    layers = len(numbers["block"])
     wanted = [*([] if has_table else ["embedding", "embedding_cache"]), "lm_head"]
-    wanted += [f"{kind}_{layer}" for kind in found for layer in range(max(1, layers))]
+    wanted += [f"{kind}_{layer}" for kind in numbers for layer in range(max(1, layers))]
     missing = [name for name in wanted if name not in stages]
     if missing:
         named = ", ".join(missing[:_MOST_NAMED]) + (", ..." if len(missing) > _MOST_NAMED else "")

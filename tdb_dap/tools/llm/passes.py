@@ -31,17 +31,17 @@ class Place:
 
 def passes(launches: Sequence[Launch]) -> list[list[Launch]]:
     """The launches of each token: up to the head that gives it."""
-    found: list[list[Launch]] = [[]]
+    groups: list[list[Launch]] = [[]]
     for launch, ahead in zip(launches, [*launches[1:], None], strict=True):
-        found[-1].append(launch)
+        groups[-1].append(launch)
         is_last = launch.net in HEADS and (ahead is None or ahead.net not in HEADS)
         if is_last and ahead is not None:
-            found.append([])
-    return [own for own in found if own and own[-1].net in HEADS]
+            groups.append([])
+    return [own for own in groups if own and own[-1].net in HEADS]
 
 
 def token_of(machine: Machine, program: Program, head: Launch) -> int:
-    """The token that a head, or the host from its logits, has answered, as it lies in memory now."""
+    """The token that a head, or the host from its logits, has answered, as it is in memory now."""
     place = program.answered_at(head.token) if head.token is not None else None
     view = place or program.borders_of(head)[1][0].view
     numbers = machine.read(view).reshape(-1)
@@ -49,7 +49,7 @@ def token_of(machine: Machine, program: Program, head: Launch) -> int:
 
 
 def places(program: Program, passes: Sequence[Sequence[Launch]], prompt: int) -> Iterator[Place]:
-    """Every launch of an answer to a prompt of so many tokens, in order."""
+    """Every launch of a completion of a prompt of this number of tokens, in order."""
     layers: dict[str, list[int]] = {}
     first = 0
     for number, own in enumerate(passes):

@@ -56,9 +56,9 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 
 def read_pipeline(path: Path) -> Schedule:
     """The steps of a file; BadInput names the step that is wrong, and says what it may be."""
-    found = _Reader(path).steps(read_document(path, limits.REPORT), "", {})
+    schedule = _Reader(path).steps(read_document(path, limits.REPORT), "", {})
     steps: list[Step] = []
-    for step in found:
+    for step in schedule:
         steps.append(step)
         if len(steps) > _MOST_STEPS:
             raise BadInput(f"{path}: has more than {_MOST_STEPS:,} steps")

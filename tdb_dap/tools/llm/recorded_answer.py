@@ -35,13 +35,13 @@ def record_answer(model: LanguageModel, schedule: Schedule, path: Path, given: P
         if context is not None
     }
     results = record_nets(bmodel, chip, job.nets, tuple(steps), b"".join(job.data), path, given, folders=folders)
-    found: list[bytes] = []
+    recordings: list[bytes] = []
     for step in steps:
         if isinstance(step, Launch):
             size = sum(border.size for border in job.nets[step.net].made)
-            found.append(results[:size])
+            recordings.append(results[:size])
             results = results[size:]
-    return found
+    return recordings
 
 
 class _Job:
@@ -67,7 +67,7 @@ class _Job:
             source, given = self._piece(step.sources[0])
             return Largest(source, given.dtype.name, to)
         if step.sources:
-            raise BadInput(f"{step.name} cannot be carried out beside the vendor's runtime")
+            raise BadInput(f"{step.name} cannot run together with the vendor's runtime")
         words = dtype.dtype.encode(step.compute(())).tobytes()
         self.data.append(words)
         self._size += len(words)

@@ -1,4 +1,4 @@
-"""A language model that answers: token by token, beside the float model where there is one."""
+"""Completion of a language model: token by token, compared with a float model if there is one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import give_back
 from tdb_dap.engine.program.linked_program import LinkedProgram
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.tools.llm.beside import Beside
 from tdb_dap.tools.llm.comparing import Part
 from tdb_dap.tools.llm.float_model import FloatModel
+from tdb_dap.tools.llm.float_reference import FloatReference
 from tdb_dap.tools.llm.language_model import LanguageModel
 from tdb_dap.tools.llm.passes import passes, rows_of, token_of
 
@@ -38,7 +38,7 @@ class Token:
 class Answering:
     """Runs a program with the launches of an answer to its end: one of ``linked``, or a recording.
 
-    ``given``: the tokens that are fed back in place of the answered ones; ``beside``: the float model to compare with;
+    ``given``: tokens to feed back instead of the completed ones; ``float_model``: the float model to compare with;
     ``gives_back``: the memory of nets that have run for the last time, so nothing of them can be looked at afterwards.
     """
 
@@ -48,18 +48,20 @@ class Answering:
         model: LanguageModel,
         prompt: Sequence[int],
         given: Sequence[int] = (),
-        beside: FloatModel | None = None,
+        float_model: FloatModel | None = None,
         gives_back: bool = False,
     ) -> None:
         self._debugger = debugger
         program = debugger.program
         self._unused = program.unused_from() if gives_back and isinstance(program, LinkedProgram) else []
-        self._beside = Beside(debugger.program, model, prompt, given, beside) if beside is not None else None
+        self._float_reference = (
+            FloatReference(debugger.program, model, prompt, given, float_model) if float_model is not None else None
+        )
 
     def tokens(self) -> Iterator[Token]:
         """The tokens, each when it is there. TdbError where a command cannot be executed."""
-        program, beside = self._debugger.program, self._beside
-        self._debugger.observers += [beside] if beside is not None else []
+        program, float_reference = self._debugger.program, self._float_reference
+        self._debugger.observers += [float_reference] if float_reference is not None else []
         for number, own in enumerate(passes(program.launches)):
             started = time.perf_counter()
             while self._unused and self._unused[0][0] < own[-1].stop:
@@ -68,8 +70,12 @@ class Answering:
                 give_back(self._debugger.machine.memory.region(Space.GLOBAL, place.start, place.stop).data)
             run_to(self._debugger, own[-1].stop)
             answered = token_of(self._debugger.machine, program, own[-1])
-            parts = [beside.parts.get(launch.number, Part(launch)) for launch in own] if beside is not None else []
-            expected = beside.expected(number) if beside is not None else None
+            parts = (
+                [float_reference.parts.get(launch.number, Part(launch)) for launch in own]
+                if float_reference is not None
+                else []
+            )
+            expected = float_reference.expected(number) if float_reference is not None else None
             yield Token(number, answered, time.perf_counter() - started, expected, tuple(parts))
 
 
@@ -83,16 +89,16 @@ def prompt_of(debugger: Debugger) -> list[int]:
     if not prefill or prefill[0].net != "embedding":
         raise BadInput("the run does not begin with the net embedding; give its prompt with --ids")
     parts = [index for index, launch in enumerate(prefill) if launch.net == "embedding"]
-    found: list[int] = []
+    ids: list[int] = []
     for index, after in zip(parts, [*parts[1:], None], strict=True):
         run_to(debugger, program.first_own(prefill[index]))
         numbers = debugger.machine.read(program.borders_of(prefill[index])[0][0].view).reshape(-1)
         rows = min([numbers.size, *(rows_of(program, launch) for launch in prefill[index + 1 : index + 2])])
         if after is None and rows == numbers.size:  # it may be padded
             rows = max([0, *np.flatnonzero(numbers).tolist()]) + 1
-        found += [int(number) for number in numbers[:rows]]
+        ids += [int(number) for number in numbers[:rows]]
     debugger.machine.travel(program.first_own(prefill[0]))
-    return found
+    return ids
 
 
 def run_to(debugger: Debugger, ordinal: int) -> None:

@@ -89,7 +89,7 @@ def _softmax(numbers: Array) -> Array:
 
 
 def choose(logits: Array, ids: Array, wanted: Sampling, token: int) -> int:
-    """The id of a token. ``token``: its number, which has a random number of its own. BadInput for NaN."""
+    """The id of a token. ``token``: its number, which has a separate random number. BadInput for NaN."""
     if np.isnan(logits).any():
         raise BadInput(f"{np.count_nonzero(np.isnan(logits)):,} of {logits.size:,} logits are NaN: none is likely")
     probabilities, tokens = candidates(logits, ids, wanted)

@@ -1,4 +1,4 @@
-"""Texts and the numbers of their tokens, as the tokenizer beside a model has them."""
+"""Texts and the numbers of their tokens, as the tokenizer next to a model has them."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class _Tokenizer:
         self._made = made
 
     def ids(self, text: str) -> list[int]:
-        found: list[int] = self._made.encode(text).ids
-        return found
+        encoded: list[int] = self._made.encode(text).ids
+        return encoded
 
     def text(self, ids: Sequence[int]) -> str:
-        found: str = self._made.decode(list(ids), skip_special_tokens=False)
-        return found
+        decoded: str = self._made.decode(list(ids), skip_special_tokens=False)
+        return decoded
 
 
 def prompt_ids(prompt: str | Sequence[int], folder: Path, chat: bool = False) -> list[int]:
@@ -86,10 +86,14 @@ def _template(folder: Path) -> tuple[str, dict[str, str]]:
     for place in (folder, folder / "config"):
         path = place / "tokenizer_config.json"
         try:
-            found: Any = json.loads(read_file(path, limits.REPORT)) if path.is_file() else {}
-            words = {name: _word(found[name]) for name in ("bos_token", "eos_token") if found.get(name)}
-            apart = place / "chat_template.jinja"
-            template = read_file(apart, limits.REPORT).decode() if apart.is_file() else found.get("chat_template")
+            configuration: Any = json.loads(read_file(path, limits.REPORT)) if path.is_file() else {}
+            words = {name: _word(configuration[name]) for name in ("bos_token", "eos_token") if configuration.get(name)}
+            template_file = place / "chat_template.jinja"
+            template = (
+                read_file(template_file, limits.REPORT).decode()
+                if template_file.is_file()
+                else configuration.get("chat_template")
+            )
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             raise BadInput(f"{path}: cannot be used: {error}") from None
         if isinstance(template, str):

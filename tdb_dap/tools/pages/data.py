@@ -217,7 +217,7 @@ class ZooPicture(TypedDict):
 
 @_exact
 class ZooDetail(TypedDict):
-    """State of a case. ``was``: its status in the run before; ``more``: findings that are left out."""
+    """A case of the report. ``was``: its status in the previous run; ``more``: number of omitted findings."""
 
     text: str
     command: str

@@ -81,10 +81,10 @@ def _numbers(text: str, name: str) -> Array:
         raise BadInput(f"{text}: neither a number nor a file of numbers (.npy, .npz)")
     if path.suffix == ".npy":
         return read_npy(path)
-    found = read_npz(path)
-    if name not in found:
-        raise BadInput(f"{text}: holds no array {name!r}; it has {', '.join(list(found)[:8])}")
-    return found[name]
+    arrays = read_npz(path)
+    if name not in arrays:
+        raise BadInput(f"{text}: holds no array {name!r}; it has {', '.join(list(arrays)[:8])}")
+    return arrays[name]
 
 
 def _after(program: Program, text: str) -> int:

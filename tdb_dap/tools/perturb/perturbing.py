@@ -158,11 +158,11 @@ def _rows(level: Level, plain: Mapping[str, Array], moved: Mapping[str, Array]) 
 
 def _moved_in(level: Level, op: MlirOp, plain: Mapping[str, Array], moved: Mapping[str, Array]) -> float:
     """Relative difference of the operand that has moved most."""
-    found = [0.0]
+    differences = [0.0]
     for name in level.operand_names(op):
         if name in plain and name in moved and np.size(plain[name]) == np.size(moved[name]):
-            found.append(_relative(np.ravel(plain[name]), np.ravel(moved[name])))
-    return max(found)
+            differences.append(_relative(np.ravel(plain[name]), np.ravel(moved[name])))
+    return max(differences)
 
 
 def _row(

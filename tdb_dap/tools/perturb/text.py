@@ -22,22 +22,22 @@ COLUMNS = (
 _MOST = 12
 
 
-def lines(found: Perturbed, is_all: bool = False) -> Iterator[str]:
+def lines(result: Perturbed, is_all: bool = False) -> Iterator[str]:
     """The outcome in one sentence, the ranked table, and the sentence again where the table is long."""
-    yield headline(found)
-    shown = found.rows if is_all else found.rows[: max(_MOST, len(found.of("beyond")))]
+    yield headline(result)
+    shown = result.rows if is_all else result.rows[: max(_MOST, len(result.of("beyond")))]
     if shown:
         yield ""
         yield from _table(shown)
-    if len(shown) < len(found.rows):
-        yield f"... and {len(found.rows) - len(shown):,} more; --all lists them"
+    if len(shown) < len(result.rows):
+        yield f"... and {len(result.rows) - len(shown):,} more; --all lists them"
 
 
-def headline(found: Perturbed) -> str:
+def headline(result: Perturbed) -> str:
     """Outcome in one sentence."""
-    beyond = found.of("beyond")
-    counts = f"{len(found.rows):,} tensors moved in {found.runs} perturbations, {found.still:,} did not"
-    unknown = found.of("unknown")
+    beyond = result.of("beyond")
+    counts = f"{len(result.rows):,} tensors moved in {result.runs} perturbations, {result.still:,} did not"
+    unknown = result.of("unknown")
     if unknown:
         counts += f", no golden for {len(unknown):,}"
     if not beyond:

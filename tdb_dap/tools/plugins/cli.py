@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{group:10} {plugin.name:20} {plugin.value:40} {plugin.package} {plugin.version}")
         if not plugins(group):
             print(f"{group:10} none ({title})")
-    found = list(problems())
-    for problem in found:
+    listed = list(problems())
+    for problem in listed:
         print(f"error: {problem}")
-    return int(bool(found))
+    return int(bool(listed))

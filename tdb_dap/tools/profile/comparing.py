@@ -32,18 +32,18 @@ def compare(profile: Profile) -> Comparison | None:
 
 
 def compare_with_measured(profile: Profile) -> Comparison | None:
-    """Expected times of the commands beside those they took; None where fewer than two were measured."""
+    """Expected times of the commands compared with measured ones; None where fewer than two were measured."""
     both = [t for t in profile.commands if t.origin == "measured" and not t.command.is_system]
     if len(both) < 2:
         return None
     expected = np.array([t.expected for t in both])
     taken = np.array([t.cycles for t in both])
-    whole = schedule(profile.program, [t.expected for t in profile.commands])
+    scheduled = schedule(profile.program, [t.expected for t in profile.commands])
     return Comparison(
         commands=len(both),
         rank=_rank_correlation(expected, taken),
         ratio=_quotient(float(expected.sum()), float(taken.sum())),
-        total=_quotient(max(s.stop for s in whole), profile.total),
+        total=_quotient(max(s.stop for s in scheduled), profile.total),
     )
 
 

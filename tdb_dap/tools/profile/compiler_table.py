@@ -1,4 +1,4 @@
-"""The compiler's own cycle counts: a text table that it leaves in the bmodel, and one file per core beside it.
+"""The compiler's own cycle counts: a text table that it leaves in the bmodel, and one file per core next to it.
 
 Each entry reads ``Conv2D_39|CONV|s:19764|b:18|g:10|e:41715|t:21952``: op and line, kind, start, id of the TIU and of
 the DMA command, end, cycles; DMA entries go on with direction, bytes and bandwidth. The bmodel holds the table of the
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.errors import BadInput
-from tdb_dap.system.remarks import picked_up
+from tdb_dap.system.notices import picked_up
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
@@ -38,11 +38,11 @@ def compiler_cycles(program: Program) -> dict[Key, int]:
     except BadInput:
         return {}
     embedded = table.decode("utf-8", "replace").rstrip("\0")
-    found = dict(_entries(embedded, 0))
-    if found:
+    cycles = dict(_entries(embedded, 0))
+    if cycles:
         for core, text in _files(program.context.bmodel.parent, embedded):
-            found.update(_entries(text, core))
-    return found
+            cycles.update(_entries(text, core))
+    return cycles
 
 
 def _entries(text: str, core: int) -> Iterator[tuple[Key, int]]:

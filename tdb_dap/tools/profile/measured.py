@@ -1,6 +1,6 @@
 """Times that a board took, from the records of its performance monitors.
 
-Every engine has a counter of its own. How far they are apart follows from what waits for what: a command begins no
+Every engine has a separate counter. How far they are apart follows from what waits for what: a command begins no
 earlier than what it depends on has ended, and some begin at once.
 """
 
@@ -40,12 +40,12 @@ class Measured:
     """A measured run of a program.
 
     ``spans``: ordinal -> cycles of the chip's clock since the begin of the first command, of the commands that the
-    monitors have recorded; ``remarks``: what the reader should know.
+    monitors have recorded; ``notices``: remarks for the reader.
     """
 
     folder: Path
     spans: Mapping[int, Span]
-    remarks: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def measured_times(program: Program, folder: Path) -> Measured:
         raise BadInput(f"{program.context.bmodel}: measured times belong to a compiled model, this is a recording")
     files = read_monitor_files(folder, 3 if program.target.has_engine("sdma") else 2)
     _require_same_model(files, program)
-    remarks: list[str] = []
+    notices: list[str] = []
     spans: dict[int, Span] = {}
     begin = 0.0
     pairs = waits(program)
@@ -78,7 +78,7 @@ def measured_times(program: Program, folder: Path) -> Measured:
         engines = _engines(program, index, info, run, monitor, files.frequency)
         if not engines:
             continue
-        offsets = dict.fromkeys(engines, 0.0) if monitor.synchronising else _offsets(engines, pairs, program, remarks)
+        offsets = dict.fromkeys(engines, 0.0) if monitor.synchronising else _offsets(engines, pairs, program, notices)
         first = min(float(times.start[0]) + offsets[engine] for engine, times in engines.items())
         last = begin
         for engine, times in engines.items():
@@ -94,8 +94,8 @@ def measured_times(program: Program, folder: Path) -> Measured:
         )
     missing = sum(command.has_descriptor for command in program.commands) - len(spans)
     if missing:
-        remarks.append(f"{missing:,} of the commands were not measured; they count as none")
-    return Measured(files.folder, spans, tuple(remarks))
+        notices.append(f"{missing:,} of the commands were not measured; they count as none")
+    return Measured(files.folder, spans, tuple(notices))
 
 
 def _monitor_of(program: Program) -> tuple[Monitor, float]:
@@ -120,11 +120,11 @@ def _require_same_model(files: MonitorFiles, program: CompiledProgram) -> None:
             raise BadInput(
                 f"{run.path}: is about subnet {run.subnet}, which the model does not have; is it another one?"
             )
-        for core, (told, groups) in enumerate(zip(run.groups, info.groups, strict=False)):
+        for core, (expected, groups) in enumerate(zip(run.groups, info.groups, strict=False)):
             own = tuple((group.dma_count, group.tiu_count) for group in groups)
-            if told and told != own:
+            if expected and expected != own:
                 raise BadInput(
-                    f"{run.path}: core {core} had {_counts(told)} commands, the model has {_counts(own)}; it was "
+                    f"{run.path}: core {core} had {_counts(expected)} commands, the model has {_counts(own)}; it was "
                     "measured on another model"
                 )
 
@@ -137,7 +137,7 @@ def _engines(
     program: CompiledProgram, subnet: int, info: SubnetInfo, run: SubnetRun, monitor: Monitor, frequency: float | None
 ) -> dict[Engine, _Times]:
     """The times of a subnet by engine, as far as they were recorded."""
-    found: dict[Engine, _Times] = {}
+    engines: dict[Engine, _Times] = {}
     columns = program.commands.columns
     of_subnet = columns.subnet == subnet
     for name, cores in run.records.items():
@@ -153,8 +153,8 @@ def _engines(
                 )
             times = _matched(data, record, monitor, ordinals, ids, monitor.clock(name, frequency))
             if times.ordinals.size:
-                found[core, name] = times
-    return found
+                engines[core, name] = times
+    return engines
 
 
 def _ids(
@@ -223,7 +223,7 @@ def _unwrapped(start: NDArray[np.uint32], stop: NDArray[np.uint32]) -> tuple[NDA
 
 
 def _offsets(
-    engines: Mapping[Engine, _Times], pairs: list[tuple[int, int]], program: Program, remarks: list[str]
+    engines: Mapping[Engine, _Times], pairs: list[tuple[int, int]], program: Program, notices: list[str]
 ) -> dict[Engine, float]:
     """Microseconds to add to the times of each engine, so that nothing begins before what it waits for has ended."""
     places = {int(o): (engine, i) for engine, times in engines.items() for i, o in enumerate(times.ordinals)}
@@ -240,7 +240,9 @@ def _offsets(
         if root in offsets:
             continue
         if offsets:
-            remarks.append(f"nothing tells when core {root[0]} {root[1].upper()} began beside the others: at once")
+            notices.append(
+                f"there is no record of when core {root[0]} {root[1].upper()} began: assumed at once with the others"
+            )
         offsets[root] = 0.0
         waiting = [root]
         while waiting:

@@ -83,19 +83,19 @@ def read_monitor_files(folder: Path, streams: int) -> MonitorFiles:
     ``streams``: command streams of a core that a block of commands is about.
     """
     folder = _place(folder)
-    found = MonitorFiles(folder)
+    files = MonitorFiles(folder)
     for key, value in _SETTING.findall(read_file(folder / GLOBAL, limits.REPORT).decode("utf-8", "replace")):
         if key == "arch":
-            found.chip = value
+            files.chip = value
         elif key == "net_name":
-            found.net = value
+            files.net = value
         elif value.isdecimal() and len(value) < 8:
-            found.frequency = float(value) or None
+            files.frequency = float(value) or None
     numbers = sorted((int(match[1]), path) for path in folder.iterdir() if (match := _RUN.fullmatch(path.name)))
-    found.runs = [_run(path, streams) for _, path in numbers]
-    if not found.runs:
+    files.runs = [_run(path, streams) for _, path in numbers]
+    if not files.runs:
         raise BadInput(f"{folder}: holds no iter0.profile; was the run ended before it was written?")
-    return found
+    return files
 
 
 def _place(folder: Path) -> Path:

@@ -54,7 +54,7 @@ class Costs:
     """The estimates of a program's commands, made in their order and kept.
 
     ``known``: of the first commands. ``unknown``: (ordinal, why) of what no time is known of; it counts as none.
-    ``measured``: times of a board beside them.
+    ``measured``: times of a board to compare with.
     """
 
     def __init__(self, program: Program, measured: Measured | None = None) -> None:
@@ -108,10 +108,10 @@ class Costs:
 
     def _alike(self, ordinal: int) -> Hashable | None:
         """Equal for commands that cost the same: of one form, and with the same of their tensors in one place."""
-        found = self._forms.of(ordinal)
-        if found is None:
+        observed = self._forms.of(ordinal)
+        if observed is None:
             return None
-        form, addresses = found
+        form, addresses = observed
         return form, tuple([addresses.index(address) for address in addresses])
 
 

@@ -89,7 +89,7 @@ def report_of(profile: Profile, host: Mapping[int, float] | None = None) -> Prof
         comparison=compare(profile),
         measured=sum(t.origin == "measured" for t in profile.commands),
         measured_in=str(profile.measured.folder) if profile.measured else "",
-        remarks=profile.measured.remarks if profile.measured else (),
+        remarks=profile.measured.notices if profile.measured else (),
         expectation=compare_with_measured(profile),
     )
 
@@ -149,7 +149,7 @@ def timelines(program: Program) -> dict[str, tuple[int, Timeline]]:
     for resident in residents(program):
         by_memory.setdefault(_title(resident, program), []).append(resident)
     sizes = {Space.LOCAL: program.target.geometry.lane_bytes, Space.L2: program.target.geometry.l2_bytes}
-    return {name: (sizes.get(found[0].space, 0), Timeline(found)) for name, found in sorted(by_memory.items())}
+    return {name: (sizes.get(tenants[0].space, 0), Timeline(tenants)) for name, tenants in sorted(by_memory.items())}
 
 
 def _title(resident: Resident, program: Program) -> str:

@@ -52,23 +52,23 @@ def measured_schedule(program: Program, measured: Mapping[int, Span]) -> list[Sp
     """One span per command: the measured one, or none of time at the end of what its engine did before."""
     columns = program.commands.columns
     free: dict[tuple[int, int], float] = {}
-    found: list[Span] = []
+    spans: list[Span] = []
     for ordinal in range(len(program.commands)):
         engine = int(columns.core[ordinal]), int(columns.engine[ordinal])
         at = free.get(engine, 0.0)
         span = measured.get(ordinal, Span(at, at))
         free[engine] = span.stop
-        found.append(span)
-    return found
+        spans.append(span)
+    return spans
 
 
 def waits(program: Program) -> list[tuple[int, int]]:
     """Pairs of commands on different engines or cores: the second begins when the first has ended, or sent."""
-    found = _scheduled(program, [1.0] * len(program.commands))
+    scheduled = _scheduled(program, [1.0] * len(program.commands))
     core, engine = program.commands.columns.core, program.commands.columns.engine
     return [
         (before, ordinal)
-        for ordinal, (_, awaited) in enumerate(found)
+        for ordinal, (_, awaited) in enumerate(scheduled)
         for before in awaited
         if (core[before], engine[before]) != (core[ordinal], engine[ordinal])
     ]
@@ -77,7 +77,7 @@ def waits(program: Program) -> list[tuple[int, int]]:
 def _scheduled(program: Program, cycles: Sequence[float]) -> list[tuple[Span, tuple[int, ...]]]:
     """Each command's span and the commands of other engines that it waits for."""
     columns = program.commands.columns
-    found: list[tuple[Span, tuple[int, ...]]] = []
+    scheduled: list[tuple[Span, tuple[int, ...]]] = []
     latest = 0.0
     for subnet in program.subnets:
         free: dict[tuple[int, int], float] = {}
@@ -89,7 +89,7 @@ def _scheduled(program: Program, cycles: Sequence[float]) -> list[tuple[Span, tu
             message = program.message_of(ordinal) if program.core_count > 1 else None
             if message is not None and not message.is_send:
                 awaited += messages.wait(message.number, message.count)
-            begin = max([free.get((core, engine), latest), *(found[before][0].stop for before in awaited)])
+            begin = max([free.get((core, engine), latest), *(scheduled[before][0].stop for before in awaited)])
             end = begin + cycles[ordinal]
             if message is not None and message.is_send:
                 messages.send(message.number, ordinal)
@@ -97,9 +97,9 @@ def _scheduled(program: Program, cycles: Sequence[float]) -> list[tuple[Span, tu
             ids, ordinals = ended[core, engine]
             ids.append(int(columns.id[ordinal]))
             ordinals.append(ordinal)
-            found.append((Span(begin, end), awaited))
+            scheduled.append((Span(begin, end), awaited))
         latest = max([latest, *free.values()])
-    return found
+    return scheduled
 
 
 def _met(ended: tuple[list[int], list[int]], dependency: int) -> tuple[int, ...]:

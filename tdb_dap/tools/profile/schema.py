@@ -59,11 +59,11 @@ class MemoryUse(Reported):
 
 
 class Comparison(Reported):
-    """Our estimates beside the figures of the compiler, over the commands that have both.
+    """Our estimates compared with the figures of the compiler, over the commands that have both.
 
     ``rank``: Spearman's correlation of the commands' cycles; ``ratio``: sum of ours over the sum of theirs; ``total``:
     cycles of the whole schedule made with ours over the one made with theirs. Of a measured run: what was expected, by
-    the compiler or by us, beside what the board took.
+    the compiler or by us, compared with the board.
     """
 
     commands: int

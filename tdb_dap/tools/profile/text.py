@@ -43,8 +43,8 @@ def heading(report: ProfileReport) -> Iterator[str]:
     if report.measured:
         origin = f"{report.measured:,} measured ({report.measured_in})"
     yield f"cycles of commands: {origin}; estimates: {report.source or 'none for this chip'}"
-    for remark in report.remarks:
-        yield f"measured: {remark}"
+    for notice in report.remarks:
+        yield f"measured: {notice}"
     for engine in report.engines:
         core = f"core {engine.core} " if len(report.overlap) > 1 else ""
         yield f"{core}{engine.engine.upper()}: busy {engine.busy:,.0f} cycles, {engine.utilisation:.0%} of the time"
@@ -53,16 +53,17 @@ def heading(report: ProfileReport) -> Iterator[str]:
         yield f"{core}both engines at once {overlap:,.0f} cycles, {overlap / report.cycles if report.cycles else 0:.0%}"
     yield f"from DDR and L2 {_bytes(report.read)}, to them {_bytes(report.written)}"
     if report.comparison is not None:
-        found = report.comparison
+        section = report.comparison
         yield (
-            f"estimates beside the compiler's figures: {found.commands:,} commands, rank correlation {found.rank:.3f}, "
-            f"sum {found.ratio:.2f} times, whole {found.total:.2f} times as long"
+            f"estimates compared with the compiler's figures: {section.commands:,} commands, "
+            f"rank correlation {section.rank:.3f}, "
+            f"sum {section.ratio:.2f} times, whole {section.total:.2f} times as long"
         )
     if report.expectation is not None:
-        found = report.expectation
+        section = report.expectation
         yield (
-            f"expected beside measured: {found.commands:,} commands, rank correlation {found.rank:.3f}, sum "
-            f"{found.ratio:.2f} times, whole {found.total:.2f} times as long"
+            f"expected compared with measured: {section.commands:,} commands, rank correlation {section.rank:.3f}, sum "
+            f"{section.ratio:.2f} times, whole {section.total:.2f} times as long"
         )
 
 
@@ -77,7 +78,7 @@ def cells(op: OpTime) -> tuple[str, ...]:
     """The texts of one op, below ``columns``."""
     rate = "" if op.operations_rate is None or not op.operations else f"{op.operations_rate / 1e12:.2f}"
     bandwidth = "" if op.bandwidth is None or not (op.read or op.written) else f"{op.bandwidth / 1e9:.1f}"
-    found: tuple[str, ...] = (
+    texts: tuple[str, ...] = (
         str(op.line or ""),
         op.opcode,
         op.name,
@@ -90,8 +91,8 @@ def cells(op: OpTime) -> tuple[str, ...]:
     )
     if op.expected is not None:
         took = f"{(op.tiu + op.dma) / op.expected:.2f}x" if op.expected else ""
-        found = (*found, f"{op.expected:,.0f}", took)
-    return (*found, f"{op.host:.2f}") if op.host is not None else found
+        texts = (*texts, f"{op.expected:,.0f}", took)
+    return (*texts, f"{op.host:.2f}") if op.host is not None else texts
 
 
 def _table(report: ProfileReport, ops: list[OpTime]) -> Iterator[str]:

@@ -59,9 +59,9 @@ class Case:
     @property
     def main(self) -> Part:
         """The part that is compiled."""
-        found = self.tpu or self.top
-        assert found is not None
-        return found
+        module = self.tpu or self.top
+        assert module is not None
+        return module
 
     def shorter(self, axis: int, near: float) -> Iterator[Case]:
         """The same with fewer indices along an axis, near a place from 0 to 1."""
@@ -111,9 +111,9 @@ def cases_of_tpu(stage: Stage, top: Stage | None, tensor: str, at: str) -> Itera
     if at == MODEL:
         if tensor in level.by_name:
             for ops in _nearest(level, level.by_name[tensor]):
-                found = _known_part(level, ops, stage.tensors)
-                if found is not None:
-                    yield Case(None, found)
+                known_part = _known_part(level, ops, stage.tensors)
+                if known_part is not None:
+                    yield Case(None, known_part)
         return
     if top is None or top.level is None:
         return
@@ -125,9 +125,9 @@ def cases_of_tpu(stage: Stage, top: Stage | None, tensor: str, at: str) -> Itera
         if tpu is None:
             continue
         known = {name: tpu.inputs.get(name, array) for name, array in stage.tensors.items()}
-        found = _known_part(top.level, ops, known)
-        if found is not None:
-            yield Case(found, tpu)
+        known_part = _known_part(top.level, ops, known)
+        if known_part is not None:
+            yield Case(known_part, tpu)
 
 
 def _known_part(level: Level, ops: Sequence[MlirOp], tensors: Mapping[str, Array]) -> Part | None:
@@ -146,7 +146,7 @@ def meaning(top: Level, tpu: Level | None, tensor: str) -> MlirOp | None:
             if one in top.by_name and top.by_name[one].name != "top.Input":
                 return top.by_name[one]
         if tpu is not None and len(todo) < MOST_OPS * 4:
-            todo += [found for op in tpu.ops if name in tpu.operand_names(op) for found in names(op)]
+            todo += [other for op in tpu.ops if name in tpu.operand_names(op) for other in names(op)]
     return None
 
 
@@ -166,7 +166,11 @@ def _nearest(level: Level, last: MlirOp) -> Iterator[Sequence[MlirOp]]:
 def _lowered(top: Level, tpu: Level, ops: Sequence[MlirOp], stage: Stage) -> list[MlirOp]:
     """The ops of stage tpu that compute what these compute, up to tensors that the imported model has, too."""
     inside = {name for op in ops for name in names(op)}
-    todo = [tpu.by_name[found] for name in inside if (found := counterpart(tpu, name, stage.tensors)) is not None]
+    todo = [
+        tpu.by_name[lowered_name]
+        for name in inside
+        if (lowered_name := counterpart(tpu, name, stage.tensors)) is not None
+    ]
     for op in todo:
         for value in op.operands:
             producer = tpu.mlir.op_defining(value, op.line)
@@ -207,10 +211,10 @@ def write(case: Case, folder: Path, files: Files) -> None:
 def expected(case: Case, folder: Path) -> dict[str, Array]:
     """Right results of the part: of the imported model in float32, else as stage tpu says."""
     path = folder / f"{NAME if case.top is not None else _LOWERED}.mlir"
-    found, _ = Level("expected", path).run(
+    results, _ = Level("expected", path).run(
         case.top.inputs if case.top is not None else case.main.given(), is_rounded=case.top is None
     )
-    return {name: np.asarray(array, np.float32) for name, array in found.items()}
+    return {name: np.asarray(array, np.float32) for name, array in results.items()}
 
 
 def outputs_of(folder: Path) -> Path:
@@ -222,8 +226,8 @@ def interpret(folder: Path) -> None:
     """Write the tensors of the reduced stage tpu, computed here."""
     level = Level(TPU, folder / f"{_LOWERED}.mlir")
     given = {name: _numbers(folder, name) for name in level.inputs()}
-    found, _ = level.run(given, is_rounded=True)
-    write_npz(outputs_of(folder), {k: np.asarray(v, np.float32) for k, v in found.items()})
+    results, _ = level.run(given, is_rounded=True)
+    write_npz(outputs_of(folder), {k: np.asarray(v, np.float32) for k, v in results.items()})
 
 
 def _numbers(folder: Path, name: str) -> Array:
@@ -260,7 +264,7 @@ def _words(files: Files) -> list[str]:
 
 
 def _given(files: Files, word: str) -> Path | None:
-    """The file beside the model that a word of the command line names, such as a quantize_table."""
+    """The file next to the model that a word of the command line names, such as a quantize_table."""
     path = files.directory.parent / Path(word).name
     return path if not word.startswith("-") and path.is_file() else None
 
@@ -299,7 +303,7 @@ def _steps(files: Files) -> Iterator[str]:
 
 def _notes(files: Files) -> dict[str, object]:
     """The list of files that triage reads, as the compiler would have left it."""
-    found = {
+    notes = {
         "top_mlir": f"{NAME}.mlir",
         "reference": "expected.npz",
         "mlir_input": "inputs.npz",
@@ -308,4 +312,4 @@ def _notes(files: Files) -> dict[str, object]:
         "final_mlir": f"{NAME}_final.mlir",
     }
     properties = {"prefix": NAME, "chip": files.properties.get("chip", "")}
-    return {"files": {key: {"path": f"../{name}"} for key, name in found.items()}, "properties": properties}
+    return {"files": {key: {"path": f"../{name}"} for key, name in notes.items()}, "properties": properties}

@@ -19,10 +19,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Cut the op out and make it smaller. 0: done; 1: what is left does not fail alone, or that was not shown."""
-    from tdb_dap.system.remarks import remark
+    from tdb_dap.system.notices import notice
     from tdb_dap.tools.reduce.folder import reduce
     from tdb_dap.tools.reduce.text import fails, lines
 
-    case = reduce(arguments.directory, arguments.output, lambda text: remark(f"tries {text}"))
+    case = reduce(arguments.directory, arguments.output, lambda text: notice(f"tries {text}"))
     print("\n".join(lines(case, arguments.output)))
     return int(not fails(case))

@@ -89,7 +89,7 @@ class Part:
         for op in sorted((*_constants(self.level, self.ops), *self.ops), key=lambda op: op.line):
             line = _LOCATION.sub("", self.level.mlir.lines[op.line - 1].rstrip())
             line = line.replace(op.types, self._types(op)) if self.shapes else line
-            body.append(_VALUE.sub(lambda found: renamed.get(found[0], found[0]), line) + _location(op))
+            body.append(_VALUE.sub(lambda match: renamed.get(match[0], match[0]), line) + _location(op))
         results = []
         for number, (value, name, kind) in enumerate(self._outputs()):
             value, kind = renamed.get(value, value), self._kind(value, kind)
@@ -152,13 +152,13 @@ def part(level: Level, ops: Sequence[MlirOp], tensors: Mapping[str, Array], is_s
 def reads(level: Level, ops: Sequence[MlirOp]) -> list[Read]:
     """Values that the ops read from others, each once."""
     inside = {value for op in ops for value in op.results}
-    found: dict[str, Read] = {}
+    by_name: dict[str, Read] = {}
     for op in ops:
         for value, kind in zip(op.operands, kinds_of(op)[0], strict=False):
             producer = level.mlir.op_defining(value, op.line)
             if producer is not None and producer.name not in _CONSTANTS and value.partition("#")[0] not in inside:
-                found.setdefault(value, Read(value, name_of(producer, value), kind))
-    return list(found.values())
+                by_name.setdefault(value, Read(value, name_of(producer, value), kind))
+    return list(by_name.values())
 
 
 def kinds_of(op: MlirOp) -> tuple[list[str], list[str]]:
@@ -189,13 +189,13 @@ def _location(op: MlirOp) -> str:
 
 
 def _constants(level: Level, ops: Sequence[MlirOp]) -> list[MlirOp]:
-    found = {}
+    constants = {}
     for op in ops:
         for value in op.operands:
             producer = level.mlir.op_defining(value, op.line)
             if producer is not None and producer.name in _CONSTANTS:
-                found[producer.line] = producer
-    return list(found.values())
+                constants[producer.line] = producer
+    return list(constants.values())
 
 
 def _is_cast(kind: TensorType | None) -> bool:
@@ -209,18 +209,18 @@ def _is_whole(kind: TensorType) -> bool:
 
 def _plain(kind: str) -> str:
     """The type of a module's argument or result."""
-    found = tensor_type(kind)
-    if found is None or found.shape is None or _is_whole(found):
+    plain = tensor_type(kind)
+    if plain is None or plain.shape is None or _is_whole(plain):
         return kind
-    return reshaped("tensor<f32>", found.shape)
+    return reshaped("tensor<f32>", plain.shape)
 
 
 def _calibrated(kind: str) -> str:
     """The type of an input that is cast to this type: with the range of numbers that it holds."""
-    found = tensor_type(kind)
-    assert found is not None
-    if found.bounds is None or found.shape is None:
+    quantized = tensor_type(kind)
+    assert quantized is not None
+    if quantized.bounds is None or quantized.shape is None:
         return _plain(kind)
-    low, high = found.bounds
-    low = low if found.zero_point else -high
-    return reshaped(f"tensor<!quant.calibrated<f32<{low!r}:{high!r}>>>", found.shape)
+    low, high = quantized.bounds
+    low = low if quantized.zero_point else -high
+    return reshaped(f"tensor<!quant.calibrated<f32<{low!r}:{high!r}>>>", quantized.shape)

@@ -14,7 +14,7 @@ from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.system.remarks import heard_by
+from tdb_dap.system.notices import heard_by
 from tdb_dap.tools.golden.compilation import find
 from tdb_dap.tools.reduce.cases import COMPILER, cases_of_top, cases_of_tpu, write
 from tdb_dap.tools.reduce.readme import readme, readme_of_slice
@@ -34,7 +34,7 @@ tdb-dap check reduced --inputs inputs.npz --reference expected.npz
 """
 
 _LEFT_BEHIND = ("compiler_profile_*", "*.layer_group_*.json", "*.profile", "*_weights_*.npz")
-"""What the compiler writes beside and nobody needs."""
+"""Files of the compiler that are not needed."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Reduced:
     before: int
     level: str
     tensor: str
-    found: Triage | None
+    triage: Triage | None
     sliced: Sliced | None = None
     sizes: tuple[int, int] = (0, 0)
     trials: int = 0
@@ -66,14 +66,14 @@ def reduce(directory: Path, folder: Path, report: Callable[[str], None] = lambda
     files = find(directory)
     _refuse(folder)
     stages, findings = examined(files)
-    whole = outcome(files, stages, findings)
-    if whole.is_wrong and whole.tensor and whole.stage not in (TPU, MODEL):
+    triage = outcome(files, stages, findings)
+    if triage.is_wrong and triage.tensor and triage.stage not in (TPU, MODEL):
         raise BadInput(
-            f"{directory}: {whole.tensor} is wrong in stage {whole.stage!r}; ops are cut out of later stages, so "
+            f"{directory}: {triage.tensor} is wrong in stage {triage.stage!r}; ops are cut out of later stages, so "
             "take the op out of the original model"
         )
-    if not whole.is_wrong or not whole.tensor:
-        raise BadInput(f"{directory}: nothing to reduce: {whole.sentence}"[:280])
+    if not triage.is_wrong or not triage.tensor:
+        raise BadInput(f"{directory}: nothing to reduce: {triage.sentence}"[:280])
     top, tpu = (
         next((one for one in stages if one.title == title and one.level is not None), None) for title in (TOP, TPU)
     )
@@ -83,39 +83,39 @@ def reduce(directory: Path, folder: Path, report: Callable[[str], None] = lambda
             f"{directory}: the tensors before the bmodel are missing; run model_transform with --test_result"
         )
     is_compiled = shutil.which(COMPILER) is not None
-    of_top = list(cases_of_top(top, whole.tensor, tpu)) if top is not None and top.tensors else []
-    of_tpu = list(cases_of_tpu(tpu, top, whole.tensor, whole.stage)) if tpu is not None else []
+    of_top = list(cases_of_top(top, triage.tensor, tpu)) if top is not None and top.tensors else []
+    of_tpu = list(cases_of_tpu(tpu, top, triage.tensor, triage.stage)) if tpu is not None else []
     with tempfile.TemporaryDirectory(prefix="tdb-dap-") as temporary:
-        search = Search(files, whole, Path(temporary), is_compiled, report)
+        search = Search(files, triage, Path(temporary), is_compiled, report)
         # Without the compiler only stage tpu can be computed.
-        possible = [*(of_top if is_compiled else []), *(of_tpu if is_compiled or whole.stage == TPU else [])]
-        found = search.first(iter(possible))
-        if found is not None:
-            before, found = found.size, search.smallest(found)
-            _finish(folder, found, whole, before, is_compiled)
-            return _reduced(found, found.case.main.level.title, whole, (before, found.size), search.count)
-        if whole.stage == TPU and tpu is not None and of_tpu:
-            found = search.recorded(of_tpu[0], tpu)
-            if found is not None:
-                _finish(folder, found, whole, found.size, is_compiled, is_recorded=True)
-                return _reduced(found, RECORDED, whole, (found.size, found.size), search.count)
+        possible = [*(of_top if is_compiled else []), *(of_tpu if is_compiled or triage.stage == TPU else [])]
+        failing = search.first(iter(possible))
+        if failing is not None:
+            before, failing = failing.size, search.smallest(failing)
+            _finish(folder, failing, triage, before, is_compiled)
+            return _reduced(failing, failing.case.main.level.title, triage, (before, failing.size), search.count)
+        if triage.stage == TPU and tpu is not None and of_tpu:
+            failing = search.recorded(of_tpu[0], tpu)
+            if failing is not None:
+                _finish(folder, failing, triage, failing.size, is_compiled, is_recorded=True)
+                return _reduced(failing, RECORDED, triage, (failing.size, failing.size), search.count)
     bmodel = files.get("bmodel")
-    if whole.stage == MODEL and bmodel is not None:
+    if triage.stage == MODEL and bmodel is not None:
         report("commands of the bmodel")
-        left = _sliced(bmodel, whole, stages, folder)
+        left = _sliced(bmodel, triage, stages, folder)
         if left is not None:
-            return Reduced((left.opcode,), 0, MODEL, whole.tensor, None, left, trials=search.count)
+            return Reduced((left.opcode,), 0, MODEL, triage.tensor, None, left, trials=search.count)
     first = next(iter([*of_top, *of_tpu]), None)
     if first is None:
-        raise BadInput(f"{directory}: {whole.tensor} is not computed by an op that could be cut out")
+        raise BadInput(f"{directory}: {triage.tensor} is not computed by an op that could be cut out")
     write(first, folder, files)
-    write_text(folder / "README.md", readme(first, whole, None, folder, (size_of(first), size_of(first))))
-    return Reduced(first.main.titles, len(first.main.level.ops), first.main.level.title, whole.tensor, None)
+    write_text(folder / "README.md", readme(first, triage, None, folder, (size_of(first), size_of(first))))
+    return Reduced(first.main.titles, len(first.main.level.ops), first.main.level.title, triage.tensor, None)
 
 
-def _reduced(found: Failing, level: str, whole: Triage, sizes: tuple[int, int], trials: int) -> Reduced:
-    main = found.case.main
-    return Reduced(main.titles, len(main.level.ops), level, whole.tensor, found.verdict, None, sizes, trials)
+def _reduced(failing: Failing, level: str, triage: Triage, sizes: tuple[int, int], trials: int) -> Reduced:
+    main = failing.case.main
+    return Reduced(main.titles, len(main.level.ops), level, triage.tensor, failing.verdict, None, sizes, trials)
 
 
 def _refuse(folder: Path) -> None:
@@ -130,23 +130,23 @@ def _refuse(folder: Path) -> None:
 
 
 def _finish(
-    folder: Path, found: Failing, whole: Triage, before: int, is_compiled: bool, is_recorded: bool = False
+    folder: Path, failing: Failing, triage: Triage, before: int, is_compiled: bool, is_recorded: bool = False
 ) -> None:
     """Move the last case to where it was asked for, with the numbers that are wrong and a text."""
-    made = found.folder
+    made = failing.folder
     with heard_by(lambda text: None):
-        stage = next(one for one in examined(find(made))[0] if one.title == found.verdict.stage)
+        stage = next(one for one in examined(find(made))[0] if one.title == failing.verdict.stage)
     write_npz(made / "actual.npz", {name: np.asarray(array, np.float32) for name, array in stage.tensors.items()})
     for pattern in _LEFT_BEHIND:
         for path in made.glob(pattern):
             path.unlink()
-    text = readme(found.case, whole, found.verdict, made, (before, found.size), is_recorded, is_compiled)
+    text = readme(failing.case, triage, failing.verdict, made, (before, failing.size), is_recorded, is_compiled)
     write_text(made / "README.md", text)
     folder.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(made, folder)
 
 
-def _sliced(bmodel: Path, whole: Triage, stages: list[Stage], folder: Path) -> Sliced | None:
+def _sliced(bmodel: Path, triage: Triage, stages: list[Stage], folder: Path) -> Sliced | None:
     before = next((one for one in stages if one.title == TPU and one.level is not None), None)
     inputs: dict[str, Array] = {
         name: stage.tensors[name]
@@ -156,13 +156,13 @@ def _sliced(bmodel: Path, whole: Triage, stages: list[Stage], folder: Path) -> S
         if name in stage.tensors
     }
     try:
-        left = sliced(bmodel, whole, before, inputs, folder)
+        left = sliced(bmodel, triage, before, inputs, folder)
     except TdbError:
         left = None
     if left is None:
         shutil.rmtree(folder, ignore_errors=True)
         return None
-    write_text(folder / "README.md", readme_of_slice(left, whole, shutil.which(COMPILER) is not None))
+    write_text(folder / "README.md", readme_of_slice(left, triage, shutil.which(COMPILER) is not None))
     script = folder / "reproduce.sh"
     write_text(script, _OF_SLICE)
     script.chmod(0o755)

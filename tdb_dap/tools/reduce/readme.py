@@ -18,9 +18,7 @@ _LOWERED = (
     "The ops are cut out of the compiler's stage tpu: their scales, factors and tables are those of the whole model. "
 )
 _NOT_TOP = "Cut out of the imported model and compiled, they do not fail."
-_NOT_COMPILED = (
-    "The compiler was not there: what is computed wrongly was computed by tdb-dap from the text of the stage."
-)
+_NOT_COMPILED = "The compiler was not available: tdb-dap computed the wrong values from the text of the stage."
 _RECORDED = (
     "The operands and the wrong numbers are those that the whole model had. Computed again from these operands the "
     "numbers are right: look at the machine, the version and the run that wrote the whole model's."
@@ -34,8 +32,8 @@ _NOT_TRIED = "The compiler was not there: whether the op fails when it is compil
 
 def readme(
     case: Case,
-    whole: Triage,
-    found: Triage | None,
+    triage: Triage,
+    result: Triage | None,
     folder: Path,
     sizes: tuple[int, int],
     is_recorded: bool = False,
@@ -49,9 +47,9 @@ def readme(
     """
     main = case.main
     shapes = [f"{name} {list(array.shape)}" for name, array in main.given().items()]
-    lines = [f"# {whole.tensor}", "", whole.sentence, ""]
-    if found is not None:
-        lines += [f"Reduced to {len(main.ops)} op(s), {', '.join(main.titles)}: {found.sentence}", ""]
+    lines = [f"# {triage.tensor}", "", triage.sentence, ""]
+    if result is not None:
+        lines += [f"Reduced to {len(main.ops)} op(s), {', '.join(main.titles)}: {result.sentence}", ""]
     else:
         lines += [f"{len(main.ops)} op(s), {', '.join(main.titles)}; whether they fail alone has not been shown.", ""]
     if is_recorded:
@@ -62,12 +60,12 @@ def readme(
         lines += [_SHARED, ""]
     numbers = f"{sizes[1]:,} of {sizes[0]:,} elements are left that are not 0" if sizes[1] < sizes[0] else ""
     lines += [
-        "- `reproduce.sh`: compiles and runs it; `tdb-dap triage .` then says what is wrong",
+        "- `reproduce.sh`: compiles and runs it; `tdb-dap triage .` then reports the fault",
         f"- `inputs.npz`: {', '.join(shapes)}{'; ' + numbers if numbers else ''}",
         "- `expected.npz`: the right results; `actual.npz`: those that are wrong",
         "",
     ]
-    return "\n".join([*lines, *_shown(folder, whole.tensor)])
+    return "\n".join([*lines, *_shown(folder, triage.tensor)])
 
 
 def _shown(folder: Path, tensor: str) -> list[str]:
@@ -88,20 +86,20 @@ def _shown(folder: Path, tensor: str) -> list[str]:
     return [*lines, ""]
 
 
-def readme_of_slice(left: Sliced, whole: Triage, is_compiled: bool) -> str:
+def readme_of_slice(left: Sliced, triage: Triage, is_compiled: bool) -> str:
     """The same for a bmodel that was cut."""
     return "\n".join(
         [
-            f"# {whole.tensor}",
+            f"# {triage.tensor}",
             "",
-            whole.sentence,
+            triage.sentence,
             "",
             (_NOT_ALONE if is_compiled else _NOT_TRIED) + _MODEL,
             "",
             f"- `reduced/compilation.bmodel`: {left.commands:,} of {left.before:,} commands, {left.own:,} of the op",
             f"- `commands/`: those {left.own:,} with the bytes that they read, in NumPy; `python commands/test_*.py`",
             "- `inputs.npz`: of the whole model; `expected.npz`, `actual.npz`: the op's result",
-            "- `reproduce.sh`: compares the op's result with what is expected",
+            "- `reproduce.sh`: compares the op's result with the expected values",
             "",
         ]
     )

@@ -13,7 +13,7 @@ import numpy as np
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system.child_processes import run_logged
-from tdb_dap.system.remarks import heard_by
+from tdb_dap.system.notices import heard_by
 from tdb_dap.tools.golden.compilation import Files, find
 from tdb_dap.tools.golden.level import names
 from tdb_dap.tools.reduce.cases import Case, interpret, outputs_of, write
@@ -47,13 +47,13 @@ def size_of(case: Case) -> int:
 
 @dataclass
 class Search:
-    """Tries cases in a folder of its own. ``whole``: the verdict to be met; ``report`` is called with what is tried.
+    """Tries cases in a separate folder. ``original``: the verdict to reproduce; ``report`` is called for each attempt.
 
     ``is_compiled``: whether the compiler is there; ``count``: cases tried so far.
     """
 
     files: Files
-    whole: Triage
+    original: Triage
     folder: Path
     is_compiled: bool
     report: Callable[[str], None]
@@ -63,9 +63,9 @@ class Search:
         """The first that fails as the whole does."""
         for case in cases:
             self.report(f"{', '.join(case.main.titles)} of stage {case.main.level.title}")
-            found = self.tried(case)
-            if found is not None:
-                return found
+            failing = self.tried(case)
+            if failing is not None:
+                return failing
         return None
 
     def tried(self, case: Case) -> Failing | None:
@@ -76,7 +76,7 @@ class Search:
             write(case, folder, self.files)
             if self.is_compiled and not _compile(folder):
                 return None
-            if case.tpu is not None and self.whole.stage == TPU and not outputs_of(folder).is_file():
+            if case.tpu is not None and self.original.stage == TPU and not outputs_of(folder).is_file():
                 interpret(folder)
         except (TdbError, OSError):
             return None
@@ -94,36 +94,36 @@ class Search:
     def _judged(self, case: Case, folder: Path) -> Failing | None:
         try:
             with heard_by(lambda text: None):
-                found = triage(folder)
+                triaged = triage(folder)
         except TdbError:
             return None
-        is_same_op = found.tensor.split("__")[0] == self.whole.tensor.split("__")[0]
-        is_alike = found.verdict == self.whole.verdict and found.stage == self.whole.stage and is_same_op
-        return Failing(case, folder, found) if is_alike else None
+        is_same_op = triaged.tensor.split("__")[0] == self.original.tensor.split("__")[0]
+        is_alike = triaged.verdict == self.original.verdict and triaged.stage == self.original.stage and is_same_op
+        return Failing(case, folder, triaged) if is_alike else None
 
-    def smallest(self, found: Failing) -> Failing:
+    def smallest(self, failing: Failing) -> Failing:
         """The same with shorter axes, then with more zeros, as far as it fails the same way."""
         last = self.count + _MOST_TRIALS
-        for axis in list(found.case.axes()):
-            near = _worst(found.folder, self.whole.tensor, axis)
-            found = self._repeated(found, partial(_shorter, axis=axis, near=near), last)
-        return self._repeated(found, Case.sparser, last)
+        for axis in list(failing.case.axes()):
+            near = _worst(failing.folder, self.original.tensor, axis)
+            failing = self._repeated(failing, partial(_shorter, axis=axis, near=near), last)
+        return self._repeated(failing, Case.sparser, last)
 
-    def _repeated(self, found: Failing, smaller: Callable[[Case], Iterator[Case]], last: int) -> Failing:
+    def _repeated(self, failing: Failing, smaller: Callable[[Case], Iterator[Case]], last: int) -> Failing:
         is_better = True
         while is_better:
             is_better = False
-            for case in smaller(found.case):
+            for case in smaller(failing.case):
                 if self.count >= last:
-                    return found
+                    return failing
                 shapes = ", ".join(str(list(array.shape)) for array in case.main.inputs.values())
                 self.report(f"{size_of(case):,} elements of {shapes}")
                 again = self.tried(case)
                 if again is not None:
-                    shutil.rmtree(found.folder, ignore_errors=True)
-                    found, is_better = again, True
+                    shutil.rmtree(failing.folder, ignore_errors=True)
+                    failing, is_better = again, True
                     break
-        return found
+        return failing
 
 
 def _shorter(case: Case, axis: int, near: float) -> Iterator[Case]:

@@ -33,9 +33,9 @@ def shorter(part: Part, axis: int, near: float) -> Iterator[Part]:
     """
     extent = _extent(part, axis)
     for share in dict.fromkeys((extent, 2) if extent > 1 else ()):
-        found = _divided(part, axis, share, near)
-        if found is not None:
-            yield found
+        parts = _divided(part, axis, share, near)
+        if parts is not None:
+            yield parts
 
 
 def _divided(part: Part, axis: int, share: int, near: float) -> Part | None:
@@ -90,7 +90,7 @@ def _divided(part: Part, axis: int, share: int, near: float) -> Part | None:
 
 
 def _window(array: Array, axis: int, count: int, near: float) -> Array:
-    """``count`` indices along an axis, in the middle that one that lies at ``near``."""
+    """``count`` indices along an axis, in the middle that one that is at ``near``."""
     extent = array.shape[axis]
     start = min(max(int(near * extent) - count // 2, 0), extent - count)
     return array[(slice(None),) * axis + (slice(start, start + count),)]

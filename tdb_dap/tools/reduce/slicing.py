@@ -53,20 +53,20 @@ def slice_of(program: Program, ordinals: Iterable[int]) -> list[int]:
 
 def _writers(program: Program, accesses: Accesses, place: ByteRanges, before: int) -> list[int]:
     """The commands that have written what is in a byte range before a command."""
-    found: list[int] = []
+    writers: list[int] = []
     runs = place.runs
     while runs.size:
         rest = ByteRanges(place.space, place.core, runs)
         writer = accesses.last_writer(rest, before, lambda ordinal: False)
         if writer is None:
             break
-        found.append(writer)
+        writers.append(writer)
         for view in views_of(program.commands[writer], is_write=True):
             written = ByteRanges.of(view)
             if (written.space, written.core) == (place.space, place.core):
                 runs = _without(runs, written.runs)
         before = writer
-    return found
+    return writers
 
 
 def _without(runs: Runs, others: Runs) -> Runs:
@@ -82,7 +82,7 @@ def _holds(runs: Runs, positions: Array) -> Array:
     return (index >= 0) & (positions < runs[np.maximum(index, 0), 1])
 
 
-def sliced(bmodel: Path, whole: Triage, before: Stage | None, inputs: dict[str, Array], folder: Path) -> Sliced | None:
+def sliced(bmodel: Path, triage: Triage, before: Stage | None, inputs: dict[str, Array], folder: Path) -> Sliced | None:
     """Write the op as a bmodel and as commands with their bytes into a folder; None if it is right there.
 
     ``before``: stage tpu, for what the op should give. BadInput where the chip has no command that does nothing.
@@ -91,12 +91,12 @@ def sliced(bmodel: Path, whole: Triage, before: Stage | None, inputs: dict[str, 
     records = [
         record
         for record in program.source.records
-        if record.ordinals and any(value.name == whole.tensor for value in record.results)
+        if record.ordinals and any(value.name == triage.tensor for value in record.results)
     ]
     records = [record for record in records if record.opcode != "tpu.Load"] or records
     own = sorted({ordinal for record in records for ordinal in record.ordinals})
     if not own:
-        raise BadInput(f"{bmodel}: no command belongs to {whole.tensor}")
+        raise BadInput(f"{bmodel}: no command belongs to {triage.tensor}")
     folder.mkdir(parents=True)
     write_npz(folder / "inputs.npz", inputs)
     kept = slice_of(program, own)
@@ -108,38 +108,38 @@ def sliced(bmodel: Path, whole: Triage, before: Stage | None, inputs: dict[str, 
         if path is not None:
             suffix = ".xz" if path.name.endswith(".xz") else ""
             (reduced.parent / f"{name}{suffix}").write_bytes(path.read_bytes())
-    if not _fails_alike(bmodel, reduced, whole, inputs):
+    if not _fails_alike(bmodel, reduced, triage, inputs):
         return None
     debugger = open_debugger(bmodel, folder / "inputs.npz", history_limit=0)
     try:
-        title = f"{records[0].opcode} {whole.tensor}"
+        title = f"{records[0].opcode} {triage.tensor}"
         export(debugger, target_for(program.chip, str(bmodel)), records, folder / "commands", title)
     finally:
         debugger.close()
-    _write_numbers(bmodel, whole, before, inputs, folder)
+    _write_numbers(bmodel, triage, before, inputs, folder)
     return Sliced(records[0].opcode, len(own), len(kept), len(program.commands))
 
 
-def _fails_alike(bmodel: Path, reduced: Path, whole: Triage, inputs: dict[str, Array]) -> bool:
+def _fails_alike(bmodel: Path, reduced: Path, triage: Triage, inputs: dict[str, Array]) -> bool:
     """Whether the op has the same numbers as in the whole, or the sanitizers find the same."""
-    found, findings = model.run(reduced, None, inputs, lambda done: None)
-    if whole.verdict == "fault":
-        return any(one.severity == "error" for one in findings) and found.accused == whole.tensor
+    stage, findings = model.run(reduced, None, inputs, lambda done: None)
+    if triage.verdict == "fault":
+        return any(one.severity == "error" for one in findings) and stage.accused == triage.tensor
     original, _ = model.run(bmodel, None, inputs, lambda done: None)
-    one, other = found.tensors.get(whole.tensor), original.tensors.get(whole.tensor)
+    one, other = stage.tensors.get(triage.tensor), original.tensors.get(triage.tensor)
     return one is not None and other is not None and np.array_equal(one, other, equal_nan=True)
 
 
-def _write_numbers(bmodel: Path, whole: Triage, before: Stage | None, inputs: dict[str, Array], folder: Path) -> None:
+def _write_numbers(bmodel: Path, triage: Triage, before: Stage | None, inputs: dict[str, Array], folder: Path) -> None:
     """``actual.npz``: the chip's; ``expected.npz``: what follows from the operands that the chip had."""
     stage, _ = model.run(bmodel, before, inputs, lambda done: None)
-    if whole.tensor in stage.tensors:
-        write_npz(folder / "actual.npz", {whole.tensor: np.asarray(stage.tensors[whole.tensor], np.float32)})
-    if before is None or before.level is None or whole.tensor not in before.level.by_name:
+    if triage.tensor in stage.tensors:
+        write_npz(folder / "actual.npz", {triage.tensor: np.asarray(stage.tensors[triage.tensor], np.float32)})
+    if before is None or before.level is None or triage.tensor not in before.level.by_name:
         return
-    expected = expected_of(before.level, whole.tensor, {**inputs, **stage.tensors})
+    expected = expected_of(before.level, triage.tensor, {**inputs, **stage.tensors})
     if expected is not None:
-        write_npz(folder / "expected.npz", {whole.tensor: expected})
+        write_npz(folder / "expected.npz", {triage.tensor: expected})
 
 
 def expected_of(level: Level, tensor: str, tensors: dict[str, Array]) -> Array | None:
@@ -147,7 +147,7 @@ def expected_of(level: Level, tensor: str, tensors: dict[str, Array]) -> Array |
     op = level.by_name[tensor]
     known = {name: tensors[name] for name in level.operand_names(op) if name in tensors}
     try:
-        found, _ = level.run(known, is_rounded=True, ops=(op,))
+        results, _ = level.run(known, is_rounded=True, ops=(op,))
     except TdbError:
         return None
-    return np.asarray(found[tensor], np.float32) if tensor in found else None
+    return np.asarray(results[tensor], np.float32) if tensor in results else None

@@ -11,7 +11,7 @@ from tdb_dap.tools.reduce.folder import RECORDED, Reduced
 
 def fails(case: Reduced) -> bool:
     """Whether the reduced case fails by itself, as far as that was shown."""
-    return case.sliced is not None or (case.found is not None and case.level != RECORDED)
+    return case.sliced is not None or (case.triage is not None and case.level != RECORDED)
 
 
 def lines(case: Reduced, folder: Path) -> Iterator[str]:
@@ -25,11 +25,11 @@ def lines(case: Reduced, folder: Path) -> Iterator[str]:
         return
     level = "tpu" if case.level == RECORDED else case.level
     yield f"{folder}: {len(case.ops)} of {case.before} ops ({', '.join(case.ops)}), cut out of stage {level}"
-    if case.found is not None and case.level == RECORDED:
-        yield f"fails with the numbers that the whole model had, not computed again: {case.found.sentence}"
-    elif case.found is not None:
+    if case.triage is not None and case.level == RECORDED:
+        yield f"fails with the numbers that the whole model had, not computed again: {case.triage.sentence}"
+    elif case.triage is not None:
         yield f"{case.sizes[1]:,} of {case.sizes[0]:,} elements of its inputs; {case.trials} cases were tried"
-        yield f"still fails: {case.found.sentence}"
+        yield f"still fails: {case.triage.sentence}"
     elif not has_compiler:
         yield "not compiled: model_deploy is not here; run reproduce.sh where it is, then tdb-dap triage"
     else:

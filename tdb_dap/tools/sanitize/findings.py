@@ -11,14 +11,14 @@ from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding, Saniti
 def findings_of(program: Program, report: SanitizerReport, stage: int, strict: bool) -> Findings:
     """A finding for each of the report, a case for each op. ``strict``: warnings fail, too."""
     rules = {name: Rule(FILTERS[name].label, FILTERS[name].description) for name in report.sanitizers}
-    found = [_finding(program, finding, strict) for finding in report.findings]
+    findings = [_finding(program, finding, strict) for finding in report.findings]
     return Findings.of(
         "sanitize",
         model_name(program.context),
         report.net,
         stage,
         rules,
-        found,
+        findings,
         _cases(program, report),
         report.stopped,
     )

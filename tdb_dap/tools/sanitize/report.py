@@ -12,7 +12,7 @@ from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding, Saniti
 from tdb_dap.version import __version__
 
 
-def report_of(program: Program, sanitizers: Mapping[str, str | None], found: Survey) -> SanitizerReport:
+def report_of(program: Program, sanitizers: Mapping[str, str | None], survey: Survey) -> SanitizerReport:
     """Everything that a reader without the model needs."""
     context = program.context
     looked = {name: condition for name, condition in sanitizers.items() if program.has_waits or name != HAZARD}
@@ -24,8 +24,8 @@ def report_of(program: Program, sanitizers: Mapping[str, str | None], found: Sur
         net=program.net.name,
         commands=len(program.commands),
         sanitizers=looked,
-        findings=tuple(finding_of(program, finding) for finding in found.findings),
-        stopped=found.stopped,
+        findings=tuple(finding_of(program, finding) for finding in survey.findings),
+        stopped=survey.stopped,
     )
 
 

@@ -1,1 +1,1 @@
-"""A float64 shadow beside each tensor: what it would be without any rounding."""
+"""A float64 shadow of each tensor: its value without any rounding."""

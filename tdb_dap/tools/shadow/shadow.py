@@ -1,7 +1,7 @@
-"""Each tensor of the chip beside what its format makes of it and what it would be ideally.
+"""Each tensor of the chip compared with its ideal value, rounded to its format and exact.
 
 Error made here and error inherited add up to the distance from the ideal: the op's exact result, from the operands that
-the chip had, lies between the two.
+the chip had, is between the two.
 """
 
 from __future__ import annotations
@@ -85,29 +85,29 @@ class Shadow:
                 target = counterpart(self.level, name, self.expected)
                 if target is not None and np.size(array) == np.size(self.expected[target]):
                     known[target] = array
-        found = dict(self.inputs)
+        arrays = dict(self.inputs)
         for op in self.level.ops:
             missing = [name for name in names(op) if name not in known]
-            found.update((name, known[name]) for name in names(op) if name in known)
+            arrays.update((name, known[name]) for name in names(op) if name in known)
             if not missing or op.name == "top.Input":
                 continue
             try:
-                results = compute(self.level.call(op, found))
+                results = compute(self.level.call(op, arrays))
             except NoGolden:
                 continue
-            found.update((name, array) for name, array in zip(names(op), results, strict=False) if name in missing)
-        return found
+            arrays.update((name, array) for name, array in zip(names(op), results, strict=False) if name in missing)
+        return arrays
 
     def completed(self, chip: Mapping[str, Array]) -> dict[str, Array]:
         """The tensors of a run, with those for which the compiler makes no commands: the same bytes by another name."""
-        found = dict(chip)
+        arrays = dict(chip)
         for op in self.level.ops:
-            if op.name in _SAME_BYTES and not any(name in found for name in names(op)):
+            if op.name in _SAME_BYTES and not any(name in arrays for name in names(op)):
                 try:
-                    found.update(zip(names(op), compute(self.level.call(op, {**self.inputs, **found})), strict=False))
+                    arrays.update(zip(names(op), compute(self.level.call(op, {**self.inputs, **arrays})), strict=False))
                 except NoGolden:
                     continue
-        return found
+        return arrays
 
     def local(self, name: str, chip: Mapping[str, Array]) -> Array | None:
         """A tensor computed from the nearest tensors of the chip before it; None if that is not possible.
@@ -136,7 +136,7 @@ class Shadow:
         return None if missing else arrays.get(name)
 
     def of(self, name: str, chip: Mapping[str, Array]) -> Shadowed | None:
-        """A tensor of the chip beside its shadows; ``chip``: what it computed, by name. None without a golden."""
+        """A tensor of the chip with its shadows; ``chip``: what it computed, by name. None without a golden."""
         op = self.level.by_name.get(name)
         if op is None or op.name == "top.Input" or name not in chip or name not in self.ideal:
             return None

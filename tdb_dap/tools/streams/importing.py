@@ -53,25 +53,25 @@ def import_streams(prefix: Path, chip: Chip, path: Path) -> int:
     if chip.vendor_library is None:
         raise BadInput(f"--chip {chip.name}: no emulator of it is known, so nothing can be from it")
     files = _files(prefix)
-    remarks: list[str] = []
+    notices: list[str] = []
     events = bytearray()
     region = Region("L", 0, 0, chip.vendor_library.file)
     events += form.event(form.Event.REGION, region.pack())
     count = 0
     for part in sorted({part for part, _, _ in files}):
         for core in sorted({core for of, core, _ in files if of == part}):
-            for engine, descriptor in _core(files, part, core, chip, remarks):
+            for engine, descriptor in _core(files, part, core, chip, notices):
                 payload = CommandStart(_NUMBERS[engine], form.NO_MARK, descriptor).pack()
                 events += form.event(form.Event.COMMAND, payload, flags=form.CommandFlag.ISSUED, core=core)
                 count += 1
-    remarks.insert(0, "imported from command streams, which hold no memory")
+    notices.insert(0, "imported from command streams, which hold no memory")
     head = {"arguments": [str(prefix)], "tdb_dap": __version__, "mode": form.STREAMS}
     try:
         with Writer(path, head) as writer:
             writer.events(events)
-            for remark in dict.fromkeys(remarks[1:]):
-                writer.events(form.event(form.Event.REMARK, remark.encode()))
-            writer.done({"remark": remarks[0]})
+            for text in dict.fromkeys(notices[1:]):
+                writer.events(form.event(form.Event.REMARK, text.encode()))
+            writer.done({"remark": notices[0]})
     except OSError as error:
         raise cannot_write(path, error) from None
     return count
@@ -82,23 +82,23 @@ Files = dict[tuple[tuple[int, ...], int, str], Path]
 
 
 def _files(prefix: Path) -> Files:
-    found: Files = {}
+    files: Files = {}
     if prefix.parent.is_dir():
         for path in prefix.parent.iterdir():
             match = path.name.startswith(prefix.name) and _NAME.fullmatch(path.name[len(prefix.name) :])
             if match:
                 part = tuple(map(int, match["part"].split("-")[1:]))
-                found[part, int(match["core"]), match["engine"]] = path
-    if not found:
+                files[part, int(match["core"]), match["engine"]] = path
+    if not files:
         raise BadInput(
             f"{prefix}: no file begins so and ends in .BD.0 or .GDMA.0; the libraries for BM1688 and BM1690 write them "
             "with FILE_DUMP_CMD=PREFIX in the environment"
         )
-    return found
+    return files
 
 
 def _core(
-    files: Files, part: tuple[int, ...], core: int, chip: Chip, remarks: list[str]
+    files: Files, part: tuple[int, ...], core: int, chip: Chip, notices: list[str]
 ) -> Iterator[tuple[str, bytes]]:
     """The commands of one core in the order in which they can have been executed."""
     parts: dict[str, list[_Commands]] = {}
@@ -107,27 +107,27 @@ def _core(
         parts[engine] = list(_between_meetings(path, engine, chip)) if path is not None else []
     sorting = files.get((part, core, "HAU"))
     if sorting is not None and sorting.stat().st_size:
-        remarks.append(f"{sorting.name}: commands of HAU are not read")
+        notices.append(f"{sorting.name}: commands of HAU are not read")
     if parts["tiu"] and parts["dma"] and len(parts["tiu"]) != len(parts["dma"]):
-        remarks.append(f"core {core}: in which order its engines worked is not certain: they do not meet as often")
+        notices.append(f"core {core}: in which order its engines worked is not certain: they do not meet as often")
     for index in range(max(map(len, parts.values()))):
-        tiu, dma, sdma = (found[index] if index < len(found) else None for found in parts.values())
+        tiu, dma, sdma = (paths[index] if index < len(paths) else None for paths in parts.values())
         if tiu is None or dma is None:
             alone = [(e, c) for e, c in (("tiu", tiu), ("dma", dma)) if c is not None]
             yield from ((engine, data) for engine, commands in alone for data in commands.own)
         else:
-            yield from _merged(tiu, dma, core, remarks)
+            yield from _merged(tiu, dma, core, notices)
         if sdma is not None:
             yield from (("sdma", data) for data in sdma.own)
 
 
-def _merged(tiu: _Commands, dma: _Commands, core: int, remarks: list[str]) -> Iterator[tuple[str, bytes]]:
+def _merged(tiu: _Commands, dma: _Commands, core: int, notices: list[str]) -> Iterator[tuple[str, bytes]]:
     if any(_goes_back(commands.stream) for commands in (tiu, dma)):
-        remarks.append(f"core {core}: in which order its engines worked is not certain: a file holds several runs")
+        notices.append(f"core {core}: in which order its engines worked is not certain: a file holds several runs")
     try:
         is_dma, chosen = merge(tiu.stream, dma.stream, f"core {core}")
     except BadInput:
-        remarks.append(f"core {core}: in which order its engines worked is not certain: each waits for the other")
+        notices.append(f"core {core}: in which order its engines worked is not certain: each waits for the other")
         yield from (("dma", data) for data in dma.own)
         yield from (("tiu", data) for data in tiu.own)
         return

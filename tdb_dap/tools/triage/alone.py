@@ -1,4 +1,4 @@
-"""A bmodel of which only the context is there: held against its reference, op by op on the reference's operands."""
+"""A bmodel with its context alone: checked against its reference, op by op on the reference's operands."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ONE = 1.01
 _MOST_ROUNDED = 0.5
 """Share of numbers that another rounding may change: those in the middle of two steps."""
 
-_NO_REFERENCE = "it has no reference: give ref.npz beside it, or run triage where model_deploy --debug was run"
+_NO_REFERENCE = "it has no reference: give ref.npz next to it, or run triage where model_deploy --debug was run"
 
 
 def read_inputs(files: Files) -> dict[str, Array]:
@@ -44,7 +44,7 @@ def compare(stage: Stage, files: Files) -> None:
     """Judge the ops of the bmodel; ``stage.missing`` says why not, if so."""
     bmodel, source, reference = (files.get(name) for name in ("bmodel", "final_mlir", "tpu_output"))
     if bmodel is None or source is None:
-        stage.missing = "it has no final.mlir beside it"
+        stage.missing = "it has no final.mlir next to it"
         return
     if reference is None:
         stage.missing = _NO_REFERENCE
@@ -63,11 +63,11 @@ def compare(stage: Stage, files: Files) -> None:
         if row.line in ops and row.numbers is not None:
             verdict, reason = _judged(row, stage.level)
             stage.executed.append(Judged(row.name, ops[row.line], verdict, reason, error=row.numbers.max_abs))
-    for found in outputs:
-        op = stage.level.by_name.get(found.name) or next(reversed(stage.level.ops), None)
+    for output in outputs:
+        op = stage.level.by_name.get(output.name) or next(reversed(stage.level.ops), None)
         if op is not None:
-            verdict, reason = ("bug", "; ".join(found.complaints)) if found.complaints else ("exact", "")
-            stage.executed.append(Judged(found.name, op, verdict, reason, error=found.metrics.max_abs))
+            verdict, reason = ("bug", "; ".join(output.complaints)) if output.complaints else ("exact", "")
+            stage.executed.append(Judged(output.name, op, verdict, reason, error=output.metrics.max_abs))
     if outputs:
         stage.missing = f"{stage.missing.removesuffix(NOT_JUDGED)}only the outputs are judged"
 

@@ -24,20 +24,20 @@ _NARROWER = 0.9
 
 def thresholds(path: Path | None) -> dict[str, float]:
     """Thresholds of a calibration table by tensor; none if it is not there or cannot be read."""
-    found: dict[str, float] = {}
+    by_tensor: dict[str, float] = {}
     if path is None:
-        return found
+        return by_tensor
     try:
         text = read_file(path, limits.REPORT).decode("utf-8", "replace")
     except BadInput:
-        return found
+        return by_tensor
     for line in text.splitlines():
         words = line.partition("#")[0].split()
         try:
-            found[words[0]] = float(words[1])
+            by_tensor[words[0]] = float(words[1])
         except (IndexError, ValueError):
             continue
-    return found
+    return by_tensor
 
 
 def is_too_small(one: Judged, stage: Stage, table: Mapping[str, float]) -> bool:

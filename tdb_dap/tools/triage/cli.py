@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tdb_dap.engine.files.atomic_files import refuse_unwritable, write_text
 from tdb_dap.errors import BadInput
-from tdb_dap.system.remarks import remark
+from tdb_dap.system.notices import notice
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,7 @@ def _mixed(arguments: argparse.Namespace) -> int:
     if not 0 < arguments.cosine <= 1:
         raise BadInput(f"--cosine {arguments.cosine}: give a number above 0, at most 1")
     refuse_unwritable(arguments.quantize_table)
-    made = mixed(arguments.directory, arguments.cosine, remark)
+    made = mixed(arguments.directory, arguments.cosine, notice)
     write_text(arguments.quantize_table, made.table)
     print("\n".join(mixed_lines(made, arguments.quantize_table, arguments.cosine)))
     return int(not made.is_reached(arguments.cosine))

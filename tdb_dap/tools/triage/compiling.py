@@ -13,7 +13,7 @@ from pathlib import Path
 from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.errors import BadInput
 from tdb_dap.system.child_processes import run_logged
-from tdb_dap.system.remarks import heard_by
+from tdb_dap.system.notices import heard_by
 from tdb_dap.tools.golden.compilation import Files, find
 from tdb_dap.tools.golden.level import Level
 from tdb_dap.tools.triage.triaging import examined

@@ -34,14 +34,14 @@ _NAN = "nan"
 
 def _accused(program: Program, finding: Finding) -> str:
     """The tensor whose op a finding is about; not one that is only loaded, if there is another."""
-    found = [
+    names = [
         record
         for ordinal in (finding.focus, *finding.related)
         for record in program.source.records_of(ordinal)
         if record.results
     ]
-    found.sort(key=lambda record: record.opcode == "tpu.Load")
-    return found[0].results[0].name if found else ""
+    names.sort(key=lambda record: record.opcode == "tpu.Load")
+    return names[0].results[0].name if names else ""
 
 
 class Races(Observer):
@@ -110,7 +110,7 @@ def run(
         try:
             sanitizers = made(chosen(["all"]), []) if is_static else {}
             races = Races(known_ahead(debugger, sanitizers.values()))
-            found = survey(debugger, {"": recorder, **sanitizers, " ": races}, progress)
+            result = survey(debugger, {"": recorder, **sanitizers, " ": races}, progress)
         finally:
             debugger.close()
     except TdbError as error:
@@ -119,13 +119,13 @@ def run(
         return stage, []
     stage.tensors = recorder.arrays
     is_spoiled = any(not np.isfinite(array).all() for array in recorder.arrays.values())
-    weighed = [_weighed(finding, races, is_spoiled) for finding in found.findings]
-    # What nobody has written is often what was not waited for: a hazard comes first.
+    weighed = [_weighed(finding, races, is_spoiled) for finding in result.findings]
+    # Uninitialised bytes are often those of a missing wait: a hazard comes first.
     findings = sorted(weighed, key=lambda one: (one.severity != "error", one.filter != HAZARD))
     if findings and findings[0].severity == "error":
         stage.accused = _accused(debugger.program, findings[0])
-    if found.stopped:
-        stage.stopped = f"did not run to its end: {found.stopped}"
+    if result.stopped:
+        stage.stopped = f"did not run to its end: {result.stopped}"
         stage.missing = f"it {stage.stopped}"
     if not is_static:
         stage.is_dynamic = True

@@ -102,8 +102,8 @@ def mixed(directory: Path, wanted: float, report: Callable[[str], None] = lambda
 def _shadow(directory: Path, files: Files) -> tuple[Shadow, Stage, Stage]:
     """The imported model with the errors of the lowered one, and both; BadInput if too little is known of them."""
     judged = examined(files)[0] if files.get("bmodel") is not None else stages(files)
-    found = {stage.title: stage for stage in judged if stage.is_usable}
-    top, tpu = found.get(TOP), found.get(TPU)
+    by_title = {stage.title: stage for stage in judged if stage.is_usable}
+    top, tpu = by_title.get(TOP), by_title.get(TPU)
     if top is None or tpu is None or top.level is None or tpu.level is None:
         raise BadInput(
             f"{directory}: the tensors of the stages top and tpu are needed; run model_transform with --test_result "
@@ -119,7 +119,7 @@ def _shadow(directory: Path, files: Files) -> tuple[Shadow, Stage, Stage]:
     is_range = bool(beyond_range(top.level, tpu.level, top.tensors))
     kept = format_to_keep(tpu.level, is_range) or format_to_keep(tpu.level) or "F32"
     others = text.mode if text is not None and text.mode in ("F16", "BF16", "F32") else kept
-    tensors = _tensors(tpu, found.get(MODEL))
+    tensors = _tensors(tpu, by_title.get(MODEL))
     shadow = Shadow(top.level, tpu.level, tensors, tpu.tensors, type_of(kept), type_of(others))
     if not shadow.errors:
         raise BadInput(f"{directory}: no op of stage top has a counterpart in stage tpu that can be computed")

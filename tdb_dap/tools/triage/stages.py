@@ -73,9 +73,9 @@ class Stage:
     def bugs(self) -> Iterator[tuple[str, Judged]]:
         """``lowered`` or ``executed`` and the judgement, in the order of the text."""
         # Executed first: what an op did not even compute as it is written says nothing of how it was lowered.
-        found = [("executed", one) for one in self.executed if one.verdict == "bug"]
-        found += [("lowered", one) for one in self.lowered if one.verdict == "bug"]
-        yield from sorted(found, key=lambda pair: pair[1].op.line)
+        judged = [("executed", one) for one in self.executed if one.verdict == "bug"]
+        judged += [("lowered", one) for one in self.lowered if one.verdict == "bug"]
+        yield from sorted(judged, key=lambda pair: pair[1].op.line)
 
     @property
     def computed(self) -> frozenset[str]:
@@ -119,7 +119,7 @@ class Stage:
 
 
 def held_against(one: Judged, level: Level | None, tensors: Mapping[str, Array], other: Stage) -> Judged:
-    """An op without a golden, held against what another stage has for it where both had the same operands.
+    """An op without a golden, compared with its result of another stage where both had the same operands.
 
     ``level``: the op's; ``tensors``: what was computed there, by name.
     """
@@ -150,9 +150,9 @@ def stages(files: Files) -> list[Stage]:
     """The stages before the bmodel, each judged against its ops and against the stage before."""
     # What the last command was given may be another input than the one that the model was imported with.
     inputs = {**_readable(files.get("mlir_input")), **_readable(files.get("reference"))}
-    found = [_stage(files, inputs, *names) for names in _FILES]
+    listed = [_stage(files, inputs, *names) for names in _FILES]
     before: Stage | None = None
-    for stage in found:
+    for stage in listed:
         if stage.level is None:
             continue
         if stage.tensors:
@@ -163,9 +163,9 @@ def stages(files: Files) -> list[Stage]:
                 stage.lowered = lowered(before.level, stage.level, stage.tensors)
         # What an op means is in its text: the tensors of that stage are not needed.
         before = stage
-    imported, top = found[0], found[1]
+    imported, top = listed[0], listed[1]
     imported.executed = [held_against(one, imported.level, imported.tensors, top) for one in imported.executed]
-    return found
+    return listed
 
 
 def _stage(files: Files, inputs: Mapping[str, Array], title: str, text: str, tensors: str, advice: str) -> Stage:
@@ -202,8 +202,8 @@ def _stage(files: Files, inputs: Mapping[str, Array], title: str, text: str, ten
 
 
 def _arrays(path: Path | None) -> dict[str, Array]:
-    found = read_npz(path) if path is not None else {}
-    return {name: array for name, array in found.items() if array.dtype.kind in "biuf"}
+    arrays = read_npz(path) if path is not None else {}
+    return {name: array for name, array in arrays.items() if array.dtype.kind in "biuf"}
 
 
 def _readable(path: Path | None) -> dict[str, Array]:

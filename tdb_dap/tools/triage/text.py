@@ -17,38 +17,38 @@ _MOST_FINDINGS = 3
 _MOST_RANKED = 8
 
 
-def lines(found: Triage) -> Iterator[str]:
+def lines(result: Triage) -> Iterator[str]:
     """Lines that are printed: the stages, the op in all of them, what costs most, the verdict and the command."""
-    yield from aligned([_COLUMNS, *map(_cells, found.stages)])
-    if found.places:
+    yield from aligned([_COLUMNS, *map(_cells, result.stages)])
+    if result.places:
         yield ""
-        yield f"{found.tensor}:"
-        for place in found.places:
+        yield f"{result.tensor}:"
+        for place in result.places:
             where = f"{Path(place.file).name}:{place.line}" if place.line else Path(place.file).name
             yield f"  {place.stage:<12}{place.opcode} at {where}" if where else f"  {place.stage:<12}{place.opcode}"
-    if found.costs and found.verdict in ("quantisation", "incomplete", "calibration"):
+    if result.costs and result.verdict in ("quantisation", "incomplete", "calibration"):
         yield ""
         yield "what the formats cost most, error of the op over the size of its numbers:"
-        for cost in found.costs:
+        for cost in result.costs:
             beyond = f", {cost.saturated:.1%} saturated" if cost.saturated >= 0.001 else ""
             yield f"  {cost.share:7.2%}  {cost.name} ({cost.opcode}){beyond}"
-    if found.others:
+    if result.others:
         yield ""
-        yield f"also wrong, after it: {len(found.others):,}"
-        for text in found.others[:_MOST_FINDINGS]:
+        yield f"also wrong, after it: {len(result.others):,}"
+        for text in result.others[:_MOST_FINDINGS]:
             yield f"  {_cut(text)}"
-    if found.keep:
+    if result.keep:
         yield ""
-        yield f"keep in {found.keep_in or 'a format with a wider range'}: {', '.join(found.keep)}"
-    if found.sanitizers:
+        yield f"keep in {result.keep_in or 'a format with a wider range'}: {', '.join(result.keep)}"
+    if result.sanitizers:
         yield ""
-        yield f"sanitizers: {len(found.sanitizers):,} findings"
-        for text in found.sanitizers[:_MOST_FINDINGS]:
+        yield f"sanitizers: {len(result.sanitizers):,} findings"
+        for text in result.sanitizers[:_MOST_FINDINGS]:
             yield f"  {_cut(text)}"
     yield ""
-    yield found.sentence
-    if found.command:
-        yield f"next: {found.command}"
+    yield result.sentence
+    if result.command:
+        yield f"next: {result.command}"
 
 
 def _cells(row: StageRow) -> tuple[str, ...]:
@@ -71,22 +71,22 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def mixed_lines(found: Mixed, path: Path, wanted: float) -> Iterator[str]:
+def mixed_lines(mixed: Mixed, path: Path, wanted: float) -> Iterator[str]:
     """The costs of precision at the output, the promise of the written table, and what came of it."""
     yield "cosine of the output if only this op had its precision:"
-    for one in found.ranked[:_MOST_RANKED]:
+    for one in mixed.ranked[:_MOST_RANKED]:
         yield f"  {one.cosine:.6f}  {one.name} ({one.opcode}), own error {one.share:.2%}"
     yield ""
-    if found.beyond:
-        yield f"{_ops(found.beyond)} with numbers beyond the range of the format: in {found.kept_in} whatever it costs"
-    text = f"with {_ops(len(found.kept))} in {found.kept_in} the output reaches cosine {found.then:.6f}"
-    now = "it holds NaNs or infinities now" if math.isnan(found.now) else f"it has {found.now:.6f} now"
+    if mixed.beyond:
+        yield f"{_ops(mixed.beyond)} with numbers beyond the range of the format: always in {mixed.kept_in}"
+    text = f"with {_ops(len(mixed.kept))} in {mixed.kept_in} the output reaches cosine {mixed.then:.6f}"
+    now = "it holds NaNs or infinities now" if math.isnan(mixed.now) else f"it has {mixed.now:.6f} now"
     yield f"{path}: {text}; {now}"
-    if found.failure:
-        yield found.failure
-    elif found.came is not None:
-        yield f"compiled by it the output has cosine {found.came:.6f}"
-    if not found.is_reached(wanted):
+    if mixed.failure:
+        yield mixed.failure
+    elif mixed.came is not None:
+        yield f"compiled by it the output has cosine {mixed.came:.6f}"
+    if not mixed.is_reached(wanted):
         yield f"{wanted}, which was asked for, is not reached"
 
 

@@ -42,11 +42,11 @@ def examined(files: Files, progress: Callable[[int], None] = lambda done: None) 
         }
         if files.is_alone:
             inputs = read_inputs(files)
-        found, findings = model.run(bmodel, last, inputs, progress)
-        if files.is_alone and not found.stopped:
-            compare(found, files)
-        if last is not None and found.executed:
-            found.executed = [held_against(one, last.level, found.tensors, last) for one in found.executed]
-            last.borrow(found, next((one for one in reversed(judged[: judged.index(last)]) if one.is_usable), None))
-        judged.append(found)
+        executed, findings = model.run(bmodel, last, inputs, progress)
+        if files.is_alone and not executed.stopped:
+            compare(executed, files)
+        if last is not None and executed.executed:
+            executed.executed = [held_against(one, last.level, executed.tensors, last) for one in executed.executed]
+            last.borrow(executed, next((one for one in reversed(judged[: judged.index(last)]) if one.is_usable), None))
+        judged.append(executed)
     return judged, findings

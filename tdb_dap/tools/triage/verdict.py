@@ -121,7 +121,7 @@ def _outcome(
     usable = [stage for stage in stages if stage.is_usable]
     what = f"{broken[0]}: " if broken else ""
     if finding:
-        return "fault", f"fault: {what}the bmodel's program is wrong, whatever its numbers are in this run: {finding}"
+        return "fault", f"fault: {what}the bmodel's program is wrong for any input: {finding}"
     if first is not None:
         return first.kind, _sentence(first, stages, what, cosine)
     if broken:
@@ -162,8 +162,8 @@ def _outcome(
 
 def _partly(stages: Sequence[Stage]) -> str:
     """Numbers of tensors that were judged in the stages where not all were."""
-    found = [(stage, len(stage.computed)) for stage in stages if stage.judged]
-    return ", ".join(f"{stage.title}: {stage.judged:,} of {n:,} tensors" for stage, n in found if stage.judged < n)
+    counts = [(stage, len(stage.computed)) for stage in stages if stage.judged]
+    return ", ".join(f"{stage.title}: {stage.judged:,} of {n:,} tensors" for stage, n in counts if stage.judged < n)
 
 
 def _wrong(stages: Sequence[Stage], table: Mapping[str, float], is_bad: bool) -> Iterator[_First]:
@@ -359,7 +359,7 @@ def _row(stage: Stage) -> StageRow:
 
 def _costs(stages: Sequence[Stage]) -> tuple[Cost, ...]:
     """The tensors whose formats cost most when the model is lowered, the dearest first."""
-    found = [
+    costs = [
         Cost(
             name=one.name,
             opcode=one.op.name,
@@ -372,7 +372,7 @@ def _costs(stages: Sequence[Stage]) -> tuple[Cost, ...]:
         for one in stage.lowered
         if one.reach and one.error
     ]
-    return tuple(sorted(found, key=lambda cost: -cost.share)[:_MOST_COSTS])
+    return tuple(sorted(costs, key=lambda cost: -cost.share)[:_MOST_COSTS])
 
 
 def similarity(usable: Sequence[Stage]) -> float | None:
@@ -380,13 +380,13 @@ def similarity(usable: Sequence[Stage]) -> float | None:
     if len(usable) < 2 or usable[0].level is None or usable[-1].level is None:
         return None
     first, last = usable[0], usable[-1]
-    found = []
+    similarities = []
     for name in _outputs(usable[0].level):
         target = counterpart(usable[-1].level, name, last.tensors)
         one = first.tensors.get(name)
         if one is not None and target is not None and np.size(one) == np.size(last.tensors[target]):
-            found.append(_cosine(last.tensors[target], one))
-    return min((one for one in found if np.isfinite(one)), default=None)
+            similarities.append(_cosine(last.tensors[target], one))
+    return min((one for one in similarities if np.isfinite(one)), default=None)
 
 
 def _cosine(one: Array, other: Array) -> float:
@@ -407,16 +407,16 @@ def _places(files: Files, stages: Sequence[Stage], at: Stage, op: MlirOp | None,
         if level is None or stage.title == MODEL or str(level.path) in seen:
             continue
         seen.add(str(level.path))
-        found = (
+        places = (
             op
             if op is not None and level is at.level
             else next((level.by_name[one] for one in wanted if one in level.by_name), None)
         )
-        if found is None and stage.title in (IMPORTED, TOP):
+        if places is None and stage.title in (IMPORTED, TOP):
             continue
-        if found is not None:
-            yield Place(stage=stage.title, file=str(level.path), line=found.line, opcode=found.name)
-            node = _NODE.fullmatch(found.location) if stage.title == IMPORTED else None
+        if places is not None:
+            yield Place(stage=stage.title, file=str(level.path), line=places.line, opcode=places.name)
+            node = _NODE.fullmatch(places.location) if stage.title == IMPORTED else None
             if node is not None:
                 model = files.get("origin_model")
                 yield Place(stage="model", file=str(model or ""), line=0, opcode=f"{node[2]}, output {node[1]}")

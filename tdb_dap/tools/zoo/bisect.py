@@ -18,7 +18,7 @@ from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
 from tdb_dap.system.child_processes import outside_environment
-from tdb_dap.tools.zoo.attempt import attempt, command_line
+from tdb_dap.tools.zoo.case_run import command_line, run_case
 from tdb_dap.tools.zoo.cases import ASKS, Ask, Case, Recipe, described, digest_of, find_cases
 from tdb_dap.tools.zoo.result import Result
 
@@ -101,17 +101,17 @@ def lines(outcome: Outcome) -> Iterator[str]:
 
 def builds_of(names: Sequence[str], command: str) -> list[Build]:
     """The builds that words on the command line stand for, in their order; BadInput if they are of no known kind."""
-    found = []
+    builds = []
     for name in names:
         if command:
-            found.append(Build(name, "command"))
+            builds.append(Build(name, "command"))
         elif Path(name).is_dir():
-            found.append(Build(name, "directory"))
+            builds.append(Build(name, "directory"))
         elif name.endswith(".whl") and not Path(name).is_file():
             raise BadInput(f"{name}: no such wheel")
         else:
-            found.append(Build(name, "package"))
-    return found
+            builds.append(Build(name, "package"))
+    return builds
 
 
 def commits(repository: Path, span: str) -> list[str]:
@@ -119,8 +119,8 @@ def commits(repository: Path, span: str) -> list[str]:
     good, dots, bad = span.partition("..")
     if not dots or not good or not bad:
         raise BadInput(f"--commits {span}: give GOOD..BAD")
-    found = [_git(repository, "rev-parse", "--verify", "--end-of-options", f"{good}^{{commit}}").strip()]
-    return found + _git(repository, "rev-list", "--reverse", "--first-parent", f"{found[0]}..{bad}", "--").split()
+    hashes = [_git(repository, "rev-parse", "--verify", "--end-of-options", f"{good}^{{commit}}").strip()]
+    return hashes + _git(repository, "rev-list", "--reverse", "--first-parent", f"{hashes[0]}..{bad}", "--").split()
 
 
 def _git(repository: Path, *words: str) -> str:
@@ -210,12 +210,12 @@ class Bisection:
         if build.kind == "directory":
             place = Path(build.name).absolute() / case.key
             try:
-                found = {one.key: one for one in find_cases([Path(build.name)], case.asks)}
+                cases = {one.key: one for one in find_cases([Path(build.name)], case.asks)}
             except BadInput:
-                found = {}
-            if case.key not in found:
+                cases = {}
+            if case.key not in cases:
                 return replace(case, context=place / "nothing", recipe=None)
-            return replace(found[case.key], seconds=case.seconds, megabytes=case.megabytes)
+            return replace(cases[case.key], seconds=case.seconds, megabytes=case.megabytes)
         recipe = self._recipe(build)
         kept = hashlib.blake2b(repr((build, _identity(build), recipe)).encode(), digest_size=12).hexdigest()
         return replace(case, context=self._folder / "contexts" / kept / "context", recipe=recipe)
@@ -241,7 +241,7 @@ class Bisection:
             if kept.exists():
                 known = Result.model_validate_json(kept.read_bytes())
                 return known.model_copy(update={"command": command_line(case, known.steps)})
-        result = attempt(case)
+        result = run_case(case)
         if not result.digest:
             return None
         kept = self._folder / "results" / f"{result.digest}-{'-'.join(case.asks)}.json"
@@ -282,5 +282,5 @@ def _identity(build: Build) -> str:
     path = Path(build.name)
     if build.kind != "package" or not path.is_file():
         return ""
-    found = os.stat(path)
-    return f"{path.resolve()} {found.st_size} {found.st_mtime_ns}"
+    status = os.stat(path)
+    return f"{path.resolve()} {status.st_size} {status.st_mtime_ns}"

@@ -21,7 +21,7 @@ ASKS: tuple[Ask, ...] = get_args(Ask)
 """All that can be done with a case, in the order in which it is done."""
 
 _MADE_INPUTS = "*_in_f32.npz"
-"""Name that the compiler gives to the inputs, beside the context or in it."""
+"""Name that the compiler gives to the inputs, next to the context or in it."""
 
 _INPUTS = ("input.npz", "inputs.npz")
 _REFERENCES = ("ref.npz", "reference.npz")
@@ -88,18 +88,18 @@ class Case:
 
 def find_cases(roots: Sequence[Path], asks: tuple[Ask, ...] = ()) -> list[Case]:
     """The compiled models in and below directories, by name; BadInput if there is none. ``asks``: as in ``Case``."""
-    found: dict[str, Case] = {}
+    cases: dict[str, Case] = {}
     for root in roots:
         if not root.exists():
             raise BadInput(f"{root}: no such file or directory; give directories of compiled models, or a zoo file")
         for place in _contexts(root.absolute()):
             key = _key(place, root.absolute())
-            if key in found:
+            if key in cases:
                 key = str(place)
-            found[key] = described(Case(key, place, asks))
-    if not found:
+            cases[key] = described(Case(key, place, asks))
+    if not cases:
         raise BadInput(f"{', '.join(map(str, roots))}: no compiled model is in there")
-    return [found[key] for key in sorted(found)]
+    return [cases[key] for key in sorted(cases)]
 
 
 def _key(place: Path, root: Path) -> str:
@@ -128,7 +128,7 @@ def _is_model(name: str) -> bool:
 
 
 def described(case: Case) -> Case:
-    """The case with what its files tell: network, chip, precision, data beside it. Unreadable files tell nothing.
+    """The case with what its files tell: network, chip, precision, data next to it. Unreadable files tell nothing.
 
     Where nothing was asked, a model with reference data is checked, another one run, and both are sanitized.
     """
@@ -137,11 +137,14 @@ def described(case: Case) -> Case:
     name = case.context.name.removesuffix(".xz").removesuffix(".bmodel")
     reference = (
         case.reference
-        or _beside(folder, _REFERENCES)
+        or _sibling(folder, _REFERENCES)
         or _lonely(folder.parent, f"{glob.escape(folder.name)}*_tpu_outputs.npz")
     )
     inputs = (
-        case.inputs or _beside(folder, _INPUTS) or _lonely(folder, _MADE_INPUTS) or _lonely(folder.parent, _MADE_INPUTS)
+        case.inputs
+        or _sibling(folder, _INPUTS)
+        or _lonely(folder, _MADE_INPUTS)
+        or _lonely(folder.parent, _MADE_INPUTS)
     )
     return replace(
         case,
@@ -151,7 +154,7 @@ def described(case: Case) -> Case:
         precision=case.precision or attributes.get("mode", "") or "?",
         inputs=inputs,
         reference=reference,
-        outputs=case.outputs or _beside(folder, _OUTPUTS),
+        outputs=case.outputs or _sibling(folder, _OUTPUTS),
     )
 
 
@@ -171,14 +174,14 @@ def _has_reference(context: Path) -> bool:
         return False
 
 
-def _beside(folder: Path, names: Iterable[str]) -> Path | None:
+def _sibling(folder: Path, names: Iterable[str]) -> Path | None:
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def _lonely(folder: Path, pattern: str) -> Path | None:
     """The one file of a folder that fits; None if there are several."""
-    found = [path for path in folder.glob(pattern) if path.is_file()]
-    return found[0] if len(found) == 1 else None
+    files = [path for path in folder.glob(pattern) if path.is_file()]
+    return files[0] if len(files) == 1 else None
 
 
 _NAME = re.compile(r"^module @(?:\"([^\"]*)\"|([\w.$-]+))", re.MULTILINE)
@@ -193,10 +196,10 @@ def _module(context: Path) -> dict[str, str]:
             head = file.read(_HEADER).decode("utf-8", "replace")
     except OSError:
         return {}
-    found = dict(_TEXT.findall(head))
+    texts = dict(_TEXT.findall(head))
     if (name := _NAME.search(head)) is not None:
-        found["model"] = name[1] or name[2]
-    return found
+        texts["model"] = name[1] or name[2]
+    return texts
 
 
 def chosen(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
@@ -216,21 +219,21 @@ def _fits(case: Case, pattern: str) -> bool:
 
 def files_of(case: Case) -> dict[str, Path]:
     """The files that a case is made of, by the name under which they travel."""
-    found = {}
+    files = {}
     try:
         if case.context.is_dir():
             for path in sorted(case.context.iterdir()):
                 if path.is_file() and not path.name.startswith("."):
-                    found[path.name] = path
+                    files[path.name] = path
         else:
-            found[case.context.name] = case.context
+            files[case.context.name] = case.context
     except OSError as error:
         raise BadInput(f"{case.context}: cannot be read: {error.strerror or error}") from None
     for role in ("inputs", "reference", "outputs"):
         given: Path | None = getattr(case, role)
         if given is not None and given.parent != case.context:
-            found[f"zoo-{role}{given.suffix}"] = given
-    return found
+            files[f"zoo-{role}{given.suffix}"] = given
+    return files
 
 
 def digest_of(case: Case) -> str:

@@ -1,4 +1,4 @@
-"""Outcome of a run of a zoo, beside an earlier one and what is tolerated."""
+"""Outcome of a run of a zoo, compared with an earlier one and the baseline."""
 
 from __future__ import annotations
 
@@ -109,10 +109,10 @@ def _what(store: Store, case: Kept) -> dict[str, tuple[str, str]]:
     if case.status == "pass":
         return {}
     findings = store.findings(case.id)
-    found: dict[str, tuple[str, str]] = {}
+    rows: dict[str, tuple[str, str]] = {}
     if not findings or case.status != "fail":
-        found[f"status:{case.status}"] = case.status, case.text or case.status
-    return found | {one["fingerprint"]: (one["rule"], one["text"]) for one in findings}
+        rows[f"status:{case.status}"] = case.status, case.text or case.status
+    return rows | {one["fingerprint"]: (one["rule"], one["text"]) for one in findings}
 
 
 def _change(case: Kept, was: Kept | None, before: Run | None) -> Change:
@@ -145,10 +145,10 @@ def ops_of(store: Store, one: Seen) -> list[dict[str, Any]]:
     """Ops of a case that fail, or of which hash or verdict are others than in the run before."""
     ops = store.ops(one.case.id)
     before = {(op["name"], op["opcode"]): op for op in store.ops(one.was.id)} if one.was is not None else {}
-    found = []
+    rows = []
     for op in ops:
         was = before.get((op["name"], op["opcode"]))
         differs = was is not None and (was["verdict"] != op["verdict"] or was["hash"] != op["hash"])
         if op["verdict"] == "fail" or differs:
-            found.append({**op, "was": (was["verdict"] or was["hash"]) if was is not None and differs else ""})
-    return found
+            rows.append({**op, "was": (was["verdict"] or was["hash"]) if was is not None and differs else ""})
+    return rows

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.engine.rendering.printable import direct, visible
 from tdb_dap.errors import BadInput
-from tdb_dap.system.remarks import remark
+from tdb_dap.system.notices import notice
 from tdb_dap.tools.zoo.cases import ASKS
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     bisect = actions.add_parser(
         "bisect",
         help="find the first build that breaks a case",
-        description="Find the first build that breaks a case, by halving. Exit code 1: found; 2: not.",
+        description="Find the first build that breaks a case, by bisection. Exit code 1: found; 2: not found.",
     )
     bisect.add_argument(
         "zoo", metavar="ZOO.yaml|DIR", nargs="?", type=Path, help="zoo file or directories that describe the case"
@@ -151,20 +151,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Work on all cases and keep the results. 0: nothing new is wrong; 1: something is; 2: could not be done."""
-    from tdb_dap.tools.zoo.crews import crew_of
+    from tdb_dap.tools.zoo.executors import executor_of
     from tdb_dap.tools.zoo.runner import run_zoo
     from tdb_dap.tools.zoo.store import Store
     from tdb_dap.tools.zoo.zoo_file import zoo_cases
 
     name, cases = zoo_cases(arguments.zoo, arguments.do or (), arguments.only, arguments.seconds, arguments.megabytes)
-    crew = crew_of(arguments.jobs, arguments.dask)
+    executor = executor_of(arguments.jobs, arguments.dask)
     with Store(arguments.store, create=True) as store:
         shown = _Shown(arguments.quiet)
         try:
-            done = run_zoo(store, name, cases, crew, arguments.again, shown.update)
+            done = run_zoo(store, name, cases, executor, arguments.again, shown.update)
         except KeyboardInterrupt:
             shown.clear()
-            print(f"tdb-dap: interrupted; the same command goes on with what {arguments.store} holds", file=sys.stderr)
+            print(f"tdb-dap: interrupted; run the same command to resume from {arguments.store} holds", file=sys.stderr)
             raise
         shown.clear()
         return _told(_overview(store, done, arguments.against, arguments.baseline))
@@ -212,19 +212,19 @@ def _overview(store: Store, run: Run, against: int | None, baseline: Path | None
     return overview(store, run, before, contract)
 
 
-def _told(found: Overview) -> int:
+def _told(overview: Overview) -> int:
     from tdb_dap.tools.zoo.summary import headline, lines
 
-    for line in lines(found):
+    for line in lines(overview):
         print(line)
-    for entry in found.contract.expired:
+    for entry in overview.contract.expired:
         print(f"tolerated no more since {entry.until}: {entry.case} ({entry.owner})")
-    print(headline(found))
-    return int(bool(found.failures))
+    print(headline(overview))
+    return int(bool(overview.failures))
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    """Outcome of a run, beside the one before. 0: nothing new is wrong; 1: something is; 2: could not be done."""
+    """Outcome of a run, compared with the one before. 0: no new findings; 1: new findings; 2: could not run."""
     from tdb_dap.tools.findings.junit import junit
     from tdb_dap.tools.findings.sarif import sarif
     from tdb_dap.tools.zoo.page import page
@@ -235,16 +235,16 @@ def _report(arguments: argparse.Namespace) -> int:
         if path.suffix not in _FORMATS:
             raise BadInput(f"{path}: the name has to end with one of {', '.join(_FORMATS)}")
     with Store(arguments.store) as store:
-        found = _overview(store, store.run(arguments.run), arguments.against, arguments.baseline)
+        overview = _overview(store, store.run(arguments.run), arguments.against, arguments.baseline)
         for path in arguments.output:
             if path.suffix == ".html":
-                text = page(store, found)
+                text = page(store, overview)
             elif path.suffix == ".md":
-                text = markdown(found)
+                text = markdown(overview)
             else:
-                text = (junit if path.suffix == ".xml" else sarif)(findings_of(found))
+                text = (junit if path.suffix == ".xml" else sarif)(findings_of(overview))
             write_text(path, text)
-        return _told(found)
+        return _told(overview)
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -289,6 +289,6 @@ def _bisect(arguments: argparse.Namespace) -> int:
     outcome = bisect(options, lambda text: print(f"tdb-dap: {visible(text)}", file=sys.stderr, flush=True))
     print("\n".join(lines(outcome)))
     if arguments.reduce is not None:
-        case = reduce(outcome.context, arguments.reduce, lambda text: remark(f"tries {text}"))
+        case = reduce(outcome.context, arguments.reduce, lambda text: notice(f"tries {text}"))
         print("\n".join(reduced_lines(case, arguments.reduce)))
     return 1

@@ -25,7 +25,7 @@ _ROWS = 50_000
 def export(store: Store, folder: Path, form: str) -> list[Path]:
     """Write each table to a file; ``form``: ``parquet`` or ``csv``. BadInput if a package is missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    found = []
+    paths = []
     for name in COLUMNS:
         path = folder / f"{name}.{form}"
         names, rows = store.table(name)
@@ -38,8 +38,8 @@ def export(store: Store, folder: Path, form: str) -> list[Path]:
                 text.detach()
         else:
             _parquet(path, names, rows)
-        found.append(path)
-    return found
+        paths.append(path)
+    return paths
 
 
 def _parts(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:

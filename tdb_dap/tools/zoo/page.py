@@ -27,9 +27,9 @@ _COLUMNS = 60
 """Columns of the matrix: chips and precisions."""
 
 
-def page(store: Store, found: Overview) -> str:
+def page(store: Store, overview: Overview) -> str:
     """The whole document."""
-    return writing.page(visible(f"{found.run.name}: run {found.run.id}"), _data(store, found))
+    return writing.page(visible(f"{overview.run.name}: run {overview.run.id}"), _data(store, overview))
 
 
 def moment(seconds: float) -> str:
@@ -37,24 +37,24 @@ def moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _data(store: Store, found: Overview) -> ZooPage:
-    seen = found.seen
+def _data(store: Store, overview: Overview) -> ZooPage:
+    seen = overview.seen
     detailed = [i for i, one in enumerate(seen) if one.wrong or one.change][:_DETAILED]
     return {
         "kind": "zoo",
-        "name": visible(found.run.name),
-        "run": found.run.id,
-        "started": moment(found.run.started),
-        "tool": found.run.tool,
-        "complete": found.run.ended is not None,
-        "expected": found.run.cases,
-        "before": _run(found.before, {}) if found.before else None,
+        "name": visible(overview.run.name),
+        "run": overview.run.id,
+        "started": moment(overview.run.started),
+        "tool": overview.run.tool,
+        "complete": overview.run.ended is not None,
+        "expected": overview.run.cases,
+        "before": _run(overview.before, {}) if overview.before else None,
         "statuses": list(STATUSES),
-        "failures": len(found.failures),
+        "failures": len(overview.failures),
         "cases": _cases(seen, detailed),
         "details": [_detail(store, seen[i]) for i in detailed],
         "columns": _COLUMNS,
-        "gone": [visible(key) for key in found.gone[:100]],
+        "gone": [visible(key) for key in overview.gone[:100]],
         "tolerated": [
             {
                 "case": visible(one.case.key),
@@ -62,15 +62,15 @@ def _data(store: Store, found: Overview) -> ZooPage:
                 "owner": wrong.tolerated.owner,
                 "until": str(wrong.tolerated.until),
             }
-            for one, wrong in found.tolerated[:500]
+            for one, wrong in overview.tolerated[:500]
             if wrong.tolerated is not None
         ],
         "expired": [
             {"case": entry.case, "what": entry.what, "owner": entry.owner, "until": str(entry.until)}
-            for entry in found.contract.expired
+            for entry in overview.contract.expired
         ],
-        "flaky": [(visible(key), statuses) for key, statuses in list(found.flaky.items())[:200]],
-        "trend": [_run(run, counts) for run, counts in found.history[-100:]],
+        "flaky": [(visible(key), statuses) for key, statuses in list(overview.flaky.items())[:200]],
+        "trend": [_run(run, counts) for run, counts in overview.history[-100:]],
         "slowest": sorted(range(len(seen)), key=lambda i: -seen[i].case.seconds)[:_SLOWEST],
     }
 

@@ -35,7 +35,7 @@ class Op(_Part):
     """Largest errors by channel and place, rows of numbers in JSON; of some that fail."""
 
 
-class Found(_Part):
+class CaseFinding(_Part):
     """One thing that is wrong. ``fingerprint``: the same fault has the same in another build."""
 
     ask: str
@@ -63,7 +63,7 @@ class Result(_Part):
 
     steps: tuple[Step, ...] = ()
     ops: tuple[Op, ...] = ()
-    found: tuple[Found, ...] = ()
+    findings: tuple[CaseFinding, ...] = ()
     worker: str = ""
     """Machine, and process if it was one of a cluster."""
 

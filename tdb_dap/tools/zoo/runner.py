@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tdb_dap.tools.zoo.cases import Case
-from tdb_dap.tools.zoo.crews import Crew
+from tdb_dap.tools.zoo.executors import Executor
 from tdb_dap.tools.zoo.result import Result
 from tdb_dap.tools.zoo.store import Run, Store
 from tdb_dap.version import __version__
@@ -55,16 +55,16 @@ def run_zoo(
     store: Store,
     name: str,
     cases: Sequence[Case],
-    crew: Crew,
+    executor: Executor,
     again: bool,
     report: Callable[[Progress, Case | None, Result | None], None],
 ) -> Run:
-    """Do what is left of a run; ``report`` is told of each case, and of the beginning."""
+    """Do what is left of a run; ``report`` is called for each case, and at the start."""
     run, known = store.begin(name, fingerprint(name, cases), len(cases), again)
     left = [case for case in cases if case.key not in known]
     progress = Progress(len(cases), len(cases) - len(left), started=time.monotonic())
     report(progress, None, None)
-    for case, result in crew.work(left):
+    for case, result in executor.work(left):
         store.put(run, case, result)
         progress.done += 1
         progress.bad += result.status != "pass"

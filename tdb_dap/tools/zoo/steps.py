@@ -1,4 +1,4 @@
-"""The steps of a case, as a function that is called in a process of its own."""
+"""The steps of a case, as a function that is called in a separate process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.tools.model_options import ModelOptions
 from tdb_dap.tools.zoo.cases import Ask, Case
-from tdb_dap.tools.zoo.result import Found, Op, Status
+from tdb_dap.tools.zoo.result import CaseFinding, Op, Status
 
 if TYPE_CHECKING:
     from tdb_dap.tools.findings.findings import Findings
@@ -30,7 +30,7 @@ class Outcome:
     status: Status = "pass"
     text: str = ""
     ops: tuple[Op, ...] = ()
-    found: tuple[Found, ...] = ()
+    findings: tuple[CaseFinding, ...] = ()
 
 
 def ask_of(case: Case, ask: Ask) -> Outcome:
@@ -62,7 +62,7 @@ def _check(case: Case) -> Outcome:
     if result.problem:
         return Outcome("error", result.problem, tuple(ops))
     text = headline(result.report).removeprefix("fail: ") if result.is_failure else ""
-    return Outcome("fail" if text else "pass", text, tuple(ops), tuple(_found("check", result.findings)))
+    return Outcome("fail" if text else "pass", text, tuple(ops), tuple(_findings("check", result.findings)))
 
 
 def _sanitize(case: Case) -> Outcome:
@@ -73,7 +73,7 @@ def _sanitize(case: Case) -> Outcome:
     if result.problem:
         return Outcome("error", result.problem)
     text = next(lines(result.report)) if result.findings.is_failure else ""
-    return Outcome("fail" if text else "pass", text, found=tuple(_found("sanitize", result.findings)))
+    return Outcome("fail" if text else "pass", text, findings=tuple(_findings("sanitize", result.findings)))
 
 
 def _profile(case: Case) -> Outcome:
@@ -99,8 +99,8 @@ def _run(case: Case) -> Outcome:
         own = np.asarray(result.outputs[name]).ravel()
         if not np.array_equal(own, array.ravel(), equal_nan=array.dtype.kind == "f"):
             text = f"output {name} is not that of {case.outputs.name}, bit for bit"
-            found = Found(ask="run", fingerprint=f"run:{name}", rule="outputs", text=text)
-            return Outcome("fail", text, found=(found,))
+            finding = CaseFinding(ask="run", fingerprint=f"run:{name}", rule="outputs", text=text)
+            return Outcome("fail", text, findings=(finding,))
     return Outcome()
 
 
@@ -113,6 +113,6 @@ def _hashes(case: Case) -> Outcome:
     return Outcome(ops=tuple(Op(line=one.line, opcode=one.opcode, name=one.name, hash=one.hash) for one in tensors))
 
 
-def _found(ask: Ask, findings: Findings) -> Iterator[Found]:
+def _findings(ask: Ask, findings: Findings) -> Iterator[CaseFinding]:
     for one in sorted(findings.findings, key=lambda one: one.fingerprint):
-        yield Found(ask=ask, fingerprint=one.fingerprint, rule=one.rule, text=one.text[:LONGEST_TEXT])
+        yield CaseFinding(ask=ask, fingerprint=one.fingerprint, rule=one.rule, text=one.text[:LONGEST_TEXT])

@@ -119,7 +119,7 @@ class Store:
         return BadInput(f"{self.path}: cannot be used as a store: {error}")
 
     def _prepare(self) -> None:
-        """Bring the tables to this version; BadInput for a file of somebody else, or of a newer version."""
+        """Bring the tables to this version; BadInput for a file of another program, or of a newer version."""
         version = self._one("PRAGMA user_version")
         application = self._one("PRAGMA application_id")
         if application != _APPLICATION:
@@ -162,17 +162,17 @@ class Store:
         The newest with the same fingerprint that has not ended goes on, unless ``again``; else a new one.
         """
         with self._guarded(), self._transaction():
-            found = self._database.execute(
+            unfinished = self._database.execute(
                 "SELECT id FROM runs WHERE fingerprint = ? AND ended IS NULL ORDER BY id DESC LIMIT 1", (fingerprint,)
             ).fetchone()
-            if found is None or again:
+            if unfinished is None or again:
                 cursor = self._database.execute(
                     "INSERT INTO runs (name, started, tool, fingerprint, cases) VALUES (?, ?, ?, ?, ?)",
                     (name, time.time(), f"tdb-dap {__version__}", fingerprint, count),
                 )
                 number = int(cursor.lastrowid or 0)
             else:
-                number = found[0]
+                number = unfinished[0]
         keys = {row[0] for row in self._database.execute("SELECT key FROM cases WHERE run = ?", (number,))}
         return self.run(number), keys
 
@@ -202,7 +202,7 @@ class Store:
             if not cursor.rowcount:
                 return
             number = cursor.lastrowid
-            for table, rows in (("ops", result.ops), ("findings", result.found)):
+            for table, rows in (("ops", result.ops), ("findings", result.findings)):
                 self._database.executemany(_insertion(table), [(number, *row.model_dump().values()) for row in rows])
 
     def end(self, run: Run) -> None:
@@ -219,11 +219,11 @@ class Store:
     def run(self, number: int | None = None) -> Run:
         """The run of that number, or the newest; BadInput if there is none."""
         runs = self.runs()
-        found = [run for run in runs if number in (None, run.id)]
-        if not found:
+        matching = [run for run in runs if number in (None, run.id)]
+        if not matching:
             what = "holds no run" if number is None else f"holds no run {number}"
             raise BadInput(f"{self.path}: {what}" + (f"; the newest is {runs[-1].id}" if runs else ""))
-        return found[-1]
+        return matching[-1]
 
     def before(self, run: Run) -> Run | None:
         """The newest earlier run of the same name that has come to its end."""

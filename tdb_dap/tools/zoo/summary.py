@@ -12,27 +12,26 @@ from tdb_dap.tools.zoo.result import STATUSES
 _LISTED = 20
 
 
-def headline(found: Overview) -> str:
+def headline(overview: Overview) -> str:
     """One line: what the run came to."""
-    counts = ", ".join(f"{found.counts[status]:,} {status}" for status in STATUSES if found.counts[status])
-    new = len(found.failures)
-    text = (
-        f"run {found.run.id} of {visible(found.run.name)}: {counted(len(found.seen), 'case')}, {counts or 'none done'}"
-    )
-    if found.run.ended is None:
-        text += f"; not at its end, {found.run.cases:,} cases were asked for"
-    beside = f" beside run {found.before.id}" if found.before is not None else ""
+    counts = ", ".join(f"{overview.counts[status]:,} {status}" for status in STATUSES if overview.counts[status])
+    new = len(overview.failures)
+    cases = counted(len(overview.seen), "case")
+    text = f"run {overview.run.id} of {visible(overview.run.name)}: {cases}, {counts or 'none done'}"
+    if overview.run.ended is None:
+        text += f"; not at its end, {overview.run.cases:,} cases were asked for"
+    baseline = f" compared with run {overview.before.id}" if overview.before is not None else ""
     return (
-        f"{text}; {new:,} new {'thing' if new == 1 else 'things'} wrong{beside}"
+        f"{text}; {new:,} new {'thing' if new == 1 else 'things'} wrong{baseline}"
         if new
-        else f"{text}; nothing new{beside}"
+        else f"{text}; nothing new{baseline}"
     )
 
 
-def lines(found: Overview) -> Iterator[str]:
+def lines(overview: Overview) -> Iterator[str]:
     """The first cases that are wrong and new, with the commands that show it."""
-    cases = list(dict.fromkeys(one.case.key for one, _ in found.failures))
-    by_key = {one.case.key: one for one, _ in found.failures}
+    cases = list(dict.fromkeys(one.case.key for one, _ in overview.failures))
+    by_key = {one.case.key: one for one, _ in overview.failures}
     for key in cases[:_LISTED]:
         one = by_key[key]
         wrong = [wrong for wrong in one.wrong if wrong.counts]
@@ -50,11 +49,11 @@ def _story(one: Seen) -> str:
     return one.case.text or next(wrong.text for wrong in one.wrong if wrong.counts)
 
 
-def markdown(found: Overview) -> str:
+def markdown(overview: Overview) -> str:
     """The same for a pull request, with the changes and what is tolerated."""
-    parts = [f"## {_cell(headline(found))}", ""]
-    failing = list(dict.fromkeys(one.case.key for one, _ in found.failures))
-    by_key = {one.case.key: one for one in found.seen}
+    parts = [f"## {_cell(headline(overview))}", ""]
+    failing = list(dict.fromkeys(one.case.key for one, _ in overview.failures))
+    by_key = {one.case.key: one for one in overview.seen}
     if failing:
         parts += ["| case | status | first thing wrong | see it |", "|---|---|---|---|"]
         for key in failing[:_LISTED]:
@@ -63,20 +62,20 @@ def markdown(found: Overview) -> str:
         if len(failing) > _LISTED:
             parts.append(f"\nand {len(failing) - _LISTED:,} more")
         parts.append("")
-    mended = [one.case.key for one in found.seen if one.change == "mended"]
+    mended = [one.case.key for one in overview.seen if one.change == "mended"]
     if mended:
         parts += [f"Mended: {_cell(', '.join(mended[:_LISTED]))}.", ""]
-    if found.tolerated:
+    if overview.tolerated:
         parts += ["| tolerated | owner | until |", "|---|---|---|"]
-        for one, wrong in found.tolerated[:_LISTED]:
+        for one, wrong in overview.tolerated[:_LISTED]:
             assert wrong.tolerated is not None
             text = _cell(f"{one.case.key}: {wrong.text}")
             parts.append(f"| {text} | {_cell(wrong.tolerated.owner)} | {wrong.tolerated.until} |")
         parts.append("")
-    for entry in found.contract.expired:
+    for entry in overview.contract.expired:
         parts.append(f"Tolerated no more since {entry.until}: {_cell(entry.case)} ({_cell(entry.owner)}).")
-    if found.flaky:
-        parts.append(f"Not the same twice: {_cell(', '.join(list(found.flaky)[:_LISTED]))}.")
+    if overview.flaky:
+        parts.append(f"Not the same twice: {_cell(', '.join(list(overview.flaky)[:_LISTED]))}.")
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -84,20 +83,20 @@ def _cell(text: str) -> str:
     return visible(text).replace("|", "\\|").replace("`", "'").replace("<", "&lt;")
 
 
-def findings_of(found: Overview) -> Findings:
+def findings_of(overview: Overview) -> Findings:
     """The run as findings, which JUnit and SARIF can hold: a case of the zoo is a test case."""
     findings: list[Finding] = []
     cases = []
     rules = {}
-    for one in found.seen:
+    for one in overview.seen:
         numbers = []
         for wrong in one.wrong:
-            rules[wrong.rule] = Rule(wrong.rule, f"Found in a model of a zoo: {wrong.rule}.")
+            rules[wrong.rule] = Rule(wrong.rule, f"CaseFinding in a model of a zoo: {wrong.rule}.")
             numbers.append(len(findings))
             findings.append(_finding(one, wrong))
         cases.append(Case(f"{one.case.chip}.{one.case.precision}", one.case.key, tuple(numbers)))
-    stopped = "" if found.run.ended is not None else "the run has not come to its end"
-    return Findings("zoo", found.run.name, found.run.name, 0, rules, tuple(findings), tuple(cases), stopped, True)
+    stopped = "" if overview.run.ended is not None else "the run has not come to its end"
+    return Findings("zoo", overview.run.name, overview.run.name, 0, rules, tuple(findings), tuple(cases), stopped, True)
 
 
 def _finding(one: Seen, wrong: Wrong) -> Finding:

@@ -76,26 +76,26 @@ def read_zoo(path: Path) -> list[Case]:
     except ValidationError as error:
         raise BadInput(f"{path}: {complaint(error)}; docs/zoo.md shows what a zoo file holds") from None
     here = path.absolute().parent
-    found = find_cases([here / name for name in zoo.directories], zoo.do) if zoo.directories else []
-    found = [_limited(case, zoo.limits) for case in found]
+    cases = find_cases([here / name for name in zoo.directories], zoo.do) if zoo.directories else []
+    cases = [_limited(case, zoo.limits) for case in cases]
     for entry in zoo.cases:
         for values in _combinations(entry.each):
-            found.append(_case(entry, values, zoo, here, path))
-    if not found:
+            cases.append(_case(entry, values, zoo, here, path))
+    if not cases:
         raise BadInput(f"{path}: has neither cases nor directories with models")
     known: set[str] = set()
-    for case in found:
+    for case in cases:
         if case.key in known:
-            raise BadInput(f"{path}: two cases are called {case.key}; give each a name of its own")
+            raise BadInput(f"{path}: two cases are called {case.key}; give each a unique name")
         known.add(case.key)
-    return found
+    return cases
 
 
 def _combinations(each: dict[str, tuple[str, ...]]) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = [{}]
+    combinations: list[dict[str, str]] = [{}]
     for name, values in each.items():
-        found = [{**known, name: value} for known in found for value in values]
-    return found
+        combinations = [{**known, name: value} for known in combinations for value in values]
+    return combinations
 
 
 def _limited(case: Case, limits: _Limits) -> Case:
@@ -143,10 +143,10 @@ def _filler(values: dict[str, str], entry: _Case, path: Path) -> Callable[..., s
     def filled(text: str, is_command: bool = False) -> str:
         """``is_command``: braces that are no variables are the shell's."""
 
-        def value(found: re.Match[str]) -> str:
-            if found[1] not in values and not is_command:
-                raise BadInput(f"{path}: case {entry.name or entry.context}: {found[1]!r} is no variable of its 'each'")
-            return values.get(found[1], found[0])
+        def value(match: re.Match[str]) -> str:
+            if match[1] not in values and not is_command:
+                raise BadInput(f"{path}: case {entry.name or entry.context}: {match[1]!r} is no variable of its 'each'")
+            return values.get(match[1], match[0])
 
         return _VARIABLE.sub(value, text)
 

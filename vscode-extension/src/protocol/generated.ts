@@ -42,11 +42,11 @@ export type AnswerArguments = Readonly<Record<string, never>>;
 /** Body of `tdb/answer`: an answer as far as it has got. */
 export interface AnswerState {
   readonly prompt: readonly number[];
-  /** Null without a tokenizer beside the model. */
+  /** Null without a tokenizer next to the model. */
   readonly promptText: string | null;
   readonly tokens: readonly AnsweredToken[];
   readonly launches: readonly AnsweringLaunch[];
-  /** Whether there is a float model beside it. */
+  /** Whether it is compared with a float model. */
   readonly isCompared: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface AnsweredToken {
   readonly number: number;
   /** Null where it was never answered, or an edit has changed what is before it. Going back forgets nothing. */
   readonly id: number | null;
-  /** Null without a tokenizer beside the model. */
+  /** Null without a tokenizer next to the model. */
   readonly text: string | null;
   /** What the float model answers after the same tokens. */
   readonly expected: number | null;
@@ -74,7 +74,7 @@ export interface AnsweringLaunch {
   /** Ordinal of its first command. */
   readonly first: number;
   readonly state: "done" | "now" | "ahead";
-  /** Beside the float model on the same states. */
+  /** Compared with the float model on the same states. */
   readonly verdict: "right" | "wrong" | "unknown";
   /** What is wrong first; empty where nothing is. */
   readonly why: string;
@@ -216,10 +216,10 @@ export interface ComparedTensors {
 }
 
 /**
- * Our estimates beside the figures of the compiler, over the commands that have both. `rank`: Spearman's correlation of
- * the commands' cycles; `ratio`: sum of ours over the sum of theirs; `total`: cycles of the whole schedule made with
- * ours over the one made with theirs. Of a measured run: what was expected, by the compiler or by us, beside what the
- * board took.
+ * Our estimates compared with the figures of the compiler, over the commands that have both. `rank`: Spearman's
+ * correlation of the commands' cycles; `ratio`: sum of ours over the sum of theirs; `total`: cycles of the whole
+ * schedule made with ours over the one made with theirs. Of a measured run: what was expected, by the compiler or by
+ * us, compared with the board.
  */
 export interface Comparison {
   readonly commands: number;
@@ -368,7 +368,7 @@ export interface InlineArguments {
   readonly endLine: number;
 }
 
-/** A value beside a line. */
+/** A value next to a line. */
 export interface InlineValue {
   readonly line: number;
   /** The word in the line that it belongs to: a value id, or an address of the listing. */
@@ -563,7 +563,7 @@ export interface ModelOp {
   readonly commands: number;
 }
 
-/** A recorded run, beside its commands. */
+/** A recorded run, next to its commands. */
 export interface ModelRecording {
   /** The program that was run, and its arguments. */
   readonly arguments: readonly string[];
@@ -866,9 +866,9 @@ export interface SetMemoryArguments {
 }
 
 /**
- * A result beside its shadows. `actual`, `expected`, `ideal`: the numbers at `index`, the worst one. `expected`: at
- * this precision, None if unknown; `here`, `inherited`: error made by the op and by those before it, over the size of
- * the numbers; `verdict`: on the error made here: bug, quantisation, exact or unknown.
+ * A result with its shadows. `actual`, `expected`, `ideal`: the numbers at `index`, the worst one. `expected`: at this
+ * precision, None if unknown; `here`, `inherited`: error made by the op and by those before it, over the size of the
+ * numbers; `verdict`: on the error made here: bug, quantisation, exact or unknown.
  */
 export interface Shadows {
   readonly index: readonly number[];
@@ -1162,7 +1162,7 @@ export interface ZooCases {
   readonly detailed: readonly number[];
 }
 
-/** State of a case. `was`: its status in the run before; `more`: findings that are left out. */
+/** A case of the report. `was`: its status in the previous run; `more`: number of omitted findings. */
 export interface ZooDetail {
   readonly text: string;
   readonly command: string;

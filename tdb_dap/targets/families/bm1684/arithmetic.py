@@ -53,8 +53,8 @@ def _result_sign(f: Fields) -> int:
 def _attributes(f: Fields) -> dict[str, Any]:
     if is_float(f):
         return {"res_add": bool(f.res_add)}
-    found: dict[str, Any] = {"right_shift": f.right_shift, "left_shift": f.left_shift}
-    return {"arithmetic": bool(f.shift_typ)} if f.sub == SHIFT else found
+    attributes: dict[str, Any] = {"right_shift": f.right_shift, "left_shift": f.left_shift}
+    return {"arithmetic": bool(f.shift_typ)} if f.sub == SHIFT else attributes
 
 
 @family("bm1684.arith", registers=("ar_op",))

@@ -19,10 +19,10 @@ _FORMATS = {0: F32, 1: I16, 2: UI8, 3: I8}
 
 
 def _dtype(f: Fields) -> DType:
-    found = _FORMATS.get(f.src_data_format)
-    if found is None:
+    dtype = _FORMATS.get(f.src_data_format)
+    if dtype is None:
         raise NotSimulated(f"DMA data of format code {f.src_data_format} are not known on this chip")
-    return found
+    return dtype
 
 
 def _place(f: Fields, side: str) -> tuple[Space, int]:

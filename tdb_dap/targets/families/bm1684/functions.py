@@ -26,7 +26,7 @@ def _index_dtype(f: Fields) -> DType:
 
 @family("bm1684.lut", registers=("lut_op",))
 class Lookup:
-    """result = table[the low bits of the index]; the table lies in L2 and has a power of two of words."""
+    """result = table[the low bits of the index]; the table is in L2 and has a power of two of words."""
 
     index = words("opd0", dtype=_index_dtype, constant=False)
     table = operand("opd1", lambda f: (1 << f.opd1_h,), Layout.CONTIGUOUS, dtype=F32, constant=False, space=_in_l2)

@@ -52,7 +52,7 @@ class MatrixMultiply:
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:
-        found: dict[str, Any] = {"l_trans": bool(f.left_tran), "res_add": bool(f.res_add)}
-        return found if is_float(f) else {**found, "right_shift": f.right_shift}
+        attributes: dict[str, Any] = {"l_trans": bool(f.left_tran), "res_add": bool(f.res_add)}
+        return attributes if is_float(f) else {**attributes, "right_shift": f.right_shift}
 
     vendor_text = "matrix multiply"

@@ -29,10 +29,10 @@ def storage(prefix: str) -> Callable[[Fields], Layout]:
 
     def layout(f: Fields) -> Layout:
         code = f.number(f"{prefix}_str")
-        found = (_PLAIN if itemsize(f, prefix) == 4 else _PACKED).get(code)
-        if found is None:
+        strides = (_PLAIN if itemsize(f, prefix) == 4 else _PACKED).get(code)
+        if strides is None:
             raise NotSimulated(f"operands of storage code {code} are not known")
-        return found
+        return strides
 
     return layout
 

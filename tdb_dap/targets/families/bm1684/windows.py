@@ -27,8 +27,8 @@ def _weight_strides(f: Fields) -> tuple[int, ...]:
 
 
 def _attributes(f: Fields) -> dict[str, Any]:
-    found = attributes_by_name(f, {name: value for name, value in WINDOW.items() if name != "pad_mode"})
-    return found if is_float(f) else {**found, "right_shift": f.right_shift}
+    attributes = attributes_by_name(f, {name: value for name, value in WINDOW.items() if name != "pad_mode"})
+    return attributes if is_float(f) else {**attributes, "right_shift": f.right_shift}
 
 
 def _has_third(f: Fields) -> bool:

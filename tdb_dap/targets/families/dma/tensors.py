@@ -50,7 +50,7 @@ def located(f: Fields, name: str) -> tuple[Space, int]:
 
 
 def side(name: str, shape: Shape, is_result: bool = False, **details: Any) -> Row:
-    """A row for one side of a move, wherever its address lies; a source may be filled with a constant if it says so."""
+    """A row for one side of a move, wherever its address is; a source may be filled with a constant if it says so."""
 
     def number(f: Fields) -> int:
         return f.constant_value if details.get("constant") is filled and filled(f) else 0
@@ -127,13 +127,13 @@ def _as_listed(side: str) -> VendorView:
 
 def move_attributes(f: Fields) -> dict[str, Any]:
     """Decompression and the lanes that take part, where they are not the usual ones."""
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     if f.has("decompress_enable") and not filled(f):
-        found["decompress"] = bool(f.decompress_enable)
+        attributes["decompress"] = bool(f.decompress_enable)
     mask = lane_mask(f)
     if mask is not None:
-        found["lane_mask"] = hex(mask)
-    return found
+        attributes["lane_mask"] = hex(mask)
+    return attributes
 
 
 def _goes_to_banks(f: Fields) -> bool:
@@ -165,13 +165,13 @@ def reduction(f: Fields) -> int:
 
 
 def _tensor_attributes(f: Fields) -> dict[str, Any]:
-    found = move_attributes(f)
+    attributes = move_attributes(f)
     operation = reduction(f)
     if operation:
-        found["all_reduce"] = REDUCTIONS[operation]
+        attributes["all_reduce"] = REDUCTIONS[operation]
     elif f.has("all_reduce_code") and f.all_reduce_code:
-        found["all_reduce_code"] = hex(f.all_reduce_code)
-    return found
+        attributes["all_reduce_code"] = hex(f.all_reduce_code)
+    return attributes
 
 
 @family("dma.tensor", registers=("DMA_tensor",))

@@ -15,7 +15,7 @@ typedef struct {
     int32_t source;
 } StoredRecord;
 
-/* A tensor where it was planned, and the bytes that its elements lie in from its address on; see ``Extent``. */
+/* A tensor where it was planned, and the bytes that its elements are in from its address on; see ``Extent``. */
 typedef struct {
     int64_t origin;
     int64_t low;
@@ -70,7 +70,7 @@ typedef struct {
 
 /* A product of matrices, or of windows over an image. Left factors are (rows, count), starts (rows or 1, columns or 1).
  * The right factor of product k at column j is number taps[k] + places[j] of an image of ``image`` numbers, which hold
- * ``fill`` where none is put; a negative tap stands for zeros. Of windows rows are channels of all batches, taps lie in
+ * ``fill`` where none is put; a negative tap stands for zeros. Of windows rows are channels of all batches, taps are in
  * a plane, and ``window`` has rows and columns of results, and numbers of the image between both. ``result``: format of
  * float results; ``rounding``: of products and sums of float windows; ``keeps_nan``: any NaN may come out. */
 typedef struct {

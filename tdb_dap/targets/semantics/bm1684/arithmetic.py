@@ -41,8 +41,8 @@ def calculate_aligned(x: Operation) -> Array:
     """float32: one operation; mul: added to the old result if the command says so."""
     refuse(x["left"].dtype is not F32, "md scalar on integers")
     refuse(x.fields.res_add and x.fields.sub != op.MUL, "md scalar other than mul that adds to the old result")
-    found = floats(x.fields.sub, x["left"], x["right"])
-    return x.dtype.encode(_added_to_old(x, found) if x.fields.res_add else found)
+    values = floats(x.fields.sub, x["left"], x["right"])
+    return x.dtype.encode(_added_to_old(x, values) if x.fields.res_add else values)
 
 
 def _added_to_old(x: Operation, numbers: Array) -> Array:
@@ -127,8 +127,8 @@ def shift_words(x: Operation) -> Array:
     refuse(width == 1 or left.dtype.is_float or x.dtype.itemsize != width, f"shifts of {left.dtype} into {x.dtype}")
     refuse(f.right_shift or f.res_add, "a shift with a further shift or sum")
     amount = (x["right"].bits & 0xFF).astype(np.uint8).view(np.int8).astype(np.int64)
-    whole = {2: (UI16, SI16), 4: (UI32, SI32)}[width]
-    numbers = whole[f.shift_typ].decode(left.bits).astype(np.int64)
+    integers = {2: (UI16, SI16), 4: (UI32, SI32)}[width]
+    numbers = integers[f.shift_typ].decode(left.bits).astype(np.int64)
     shifted_right = numbers >> np.maximum(-amount, 0)
     return x.dtype.encode(np.where(amount >= 0, numbers << np.maximum(amount, 0), shifted_right))
 

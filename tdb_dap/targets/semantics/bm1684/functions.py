@@ -39,8 +39,8 @@ def to_integer(x: Operation) -> Array:
     refuse(x["input"].dtype is not F32 or x.dtype is not SI32, f"{x['input'].dtype} as {x.dtype}")
     numbers = x["input"].numbers.astype(np.float64)
     limit = np.where(np.signbit(numbers), SI32.minimum, SI32.maximum)
-    whole = np.trunc(np.where(np.isnan(numbers), limit, numbers))
-    return x.dtype.encode(np.clip(whole, SI32.minimum, SI32.maximum))
+    integers = np.trunc(np.where(np.isnan(numbers), limit, numbers))
+    return x.dtype.encode(np.clip(integers, SI32.minimum, SI32.maximum))
 
 
 @tiu("bm1684.sfu", op.EXPONENT, op.POWER)

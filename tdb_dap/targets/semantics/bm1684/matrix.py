@@ -34,7 +34,7 @@ def multiply(x: Operation) -> Array:
         # A rectified result is unsigned.
         return x.dtype.encode(saturate(total, f.tiu_dtype(f.res0_prec, 0) if f.relu else x.dtype))
     a, b = float32.flush(left.numbers), float32.flush(right.numbers)
-    whole = sum_of_matrix_products(a, b, x.rules.fast)
+    product = sum_of_matrix_products(a, b, x.rules.fast)
     if bias is not None:
-        whole = float32.add(whole, float32.flush(bias))
-    return x.dtype.encode(whole if old is None else float32.add(whole, float32.flush(old.numbers)))
+        product = float32.add(product, float32.flush(bias))
+    return x.dtype.encode(product if old is None else float32.add(product, float32.flush(old.numbers)))

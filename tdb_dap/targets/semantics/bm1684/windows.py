@@ -37,8 +37,8 @@ def convolve(x: Operation) -> Array:
     weight = _weights(x)
     n, oc, height, width = f.four("res0")
     total = _float_sum(weight, image, x) if is_float else integer_products(weight, image, f)
-    whole = total.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
-    return x.dtype.encode(_with_bias_and_old(x, whole)) if is_float else shifted(x, whole + _integer_bias(x))
+    sums = total.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
+    return x.dtype.encode(_with_bias_and_old(x, sums)) if is_float else shifted(x, sums + _integer_bias(x))
 
 
 def _weights(x: Operation) -> Array:

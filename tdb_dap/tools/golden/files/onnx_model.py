@@ -58,19 +58,19 @@ def _line(error: Exception) -> str:
 
 
 def _real(array: Any) -> Array | None:
-    found = np.asarray(array) if array is not None else None
-    if found is None or found.dtype.kind not in "biuf":
+    numbers = np.asarray(array) if array is not None else None
+    if numbers is None or numbers.dtype.kind not in "biuf":
         return None
-    return found.astype(np.float32)
+    return numbers.astype(np.float32)
 
 
 def _shaped(onnx: Any, one: Any, array: Array) -> Array:
     kind = onnx.helper.tensor_dtype_to_np_dtype(one.type.tensor_type.elem_type)
     shape = [axis.dim_value for axis in one.type.tensor_type.shape.dim]
-    found = np.asarray(array)
-    found = np.rint(found) if kind.kind in "iu" else found
-    fits = all(shape) and int(np.prod(shape)) == found.size
-    return found.reshape(shape).astype(kind) if fits else found.astype(kind)
+    numbers = np.asarray(array)
+    numbers = np.rint(numbers) if kind.kind in "iu" else numbers
+    fits = all(shape) and int(np.prod(shape)) == numbers.size
+    return numbers.reshape(shape).astype(kind) if fits else numbers.astype(kind)
 
 
 def _evaluated(onnx: Any, model: Any, feeds: Mapping[str, Array]) -> dict[str, Any]:
@@ -88,9 +88,9 @@ def _evaluated(onnx: Any, model: Any, feeds: Mapping[str, Array]) -> dict[str, A
 
 def _parts(named: Mapping[str, Array], wanted: Iterable[str]) -> dict[str, Array]:
     """The same arrays by the names of casts of a node's result: ``NAME_f32``."""
-    found: dict[str, Array] = {}
+    parts: dict[str, Array] = {}
     for name in wanted:
         plain = _FORMATS.sub("", name)
         if plain != name and name not in named and plain in named:
-            found[name] = named[plain]
-    return found
+            parts[name] = named[plain]
+    return parts

@@ -1,4 +1,4 @@
-"""Crews that work on cases: processes of this machine, or the workers of a Dask cluster."""
+"""Executors of cases: processes of this machine, or the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from typing import Any, Protocol
 
 from tdb_dap.engine.files.atomic_files import whole_path
 from tdb_dap.errors import BadInput
-from tdb_dap.system.beside import processors
-from tdb_dap.tools.zoo.attempt import attempt, command_line
+from tdb_dap.system.forked_worker import processors
+from tdb_dap.tools.zoo.case_run import command_line, run_case
 from tdb_dap.tools.zoo.cases import Case, digest_of, files_of
 from tdb_dap.tools.zoo.result import Result, Status, Step
 
@@ -37,7 +37,7 @@ KEEP = "TDB_DAP_ZOO_CACHE"
 """Environment variable of a worker: the folder in which it keeps contexts."""
 
 
-class Crew(Protocol):
+class Executor(Protocol):
     """Works on cases. ``size``: how many at a time."""
 
     @property
@@ -48,7 +48,7 @@ class Crew(Protocol):
         ...
 
 
-class Here:
+class LocalExecutor:
     """This machine, ``size`` cases at a time."""
 
     def __init__(self, size: int) -> None:
@@ -57,7 +57,7 @@ class Here:
     def work(self, cases: Sequence[Case]) -> Iterator[tuple[Case, Result]]:
         stop = threading.Event()
         with ThreadPoolExecutor(self.size, thread_name_prefix="tdb-dap zoo") as pool:
-            futures = {pool.submit(attempt, case, stop.is_set): case for case in cases}
+            futures = {pool.submit(run_case, case, stop.is_set): case for case in cases}
             waiting: set[Future[Result]] = set(futures)
             try:
                 while waiting:
@@ -70,18 +70,18 @@ class Here:
                 pool.shutdown(wait=True, cancel_futures=True)
 
 
-def crew_of(jobs: int | None, dask: str | None) -> Crew:
+def executor_of(jobs: int | None, dask: str | None) -> Executor:
     """The workers of a Dask cluster, or this machine, ``jobs`` cases at a time (None: one for each processor)."""
     if dask and jobs is not None:
         raise BadInput("--jobs and --dask: give one of them")
     if dask:
-        return Cluster(dask)
+        return DaskExecutor(dask)
     if jobs is not None and not 1 <= jobs <= _MOST_JOBS:
         raise BadInput(f"--jobs {jobs:,}: give the number of cases at a time, 1 to {_MOST_JOBS:,}")
-    return Here(jobs or max(2, processors()))
+    return LocalExecutor(jobs or max(2, processors()))
 
 
-class Cluster:
+class DaskExecutor:
     """The workers of a Dask cluster that runs already. They need this package, and no files of this machine.
 
     A context travels once to a worker, which keeps it in a folder under the hash of its files.
@@ -144,18 +144,18 @@ class Cluster:
             raise BadInput(f"{case.key}: is not compiled yet; recipes run on this machine, without --dask")
         digest = digest_of(case)
         content = self._client.scatter(_packed(case), direct=False, hash=True) if with_files else None
-        return self._client.submit(attempt_elsewhere, case, _names(case), digest, content, pure=False, retries=0)
+        return self._client.submit(run_case_on_cluster, case, _names(case), digest, content, pure=False, retries=0)
 
 
 def _names(case: Case) -> dict[str, str]:
     """Name in the archive of the context itself, and of the data."""
     names = {path: name for name, path in files_of(case).items()}
-    found = {"context": "" if case.context.is_dir() else case.context.name}
+    files = {"context": "" if case.context.is_dir() else case.context.name}
     for role in ("inputs", "reference", "outputs"):
         given = getattr(case, role)
         if given is not None:
-            found[role] = names[given]
-    return found
+            files[role] = names[given]
+    return files
 
 
 def _packed(case: Case) -> bytes:
@@ -170,7 +170,7 @@ def _lost(case: Case, text: str, status: Status) -> Result:
     return Result(key=case.key, steps=(Step(ask="run", status=status, text=text),))
 
 
-def attempt_elsewhere(case: Case, names: dict[str, str], digest: str, content: bytes | None) -> Result | None:
+def run_case_on_cluster(case: Case, names: dict[str, str], digest: str, content: bytes | None) -> Result | None:
     """Work on a case on a worker of a cluster; None if the worker has not got its files, and was not given them."""
     folder = _kept() / digest
     if not folder.is_dir():
@@ -186,7 +186,7 @@ def attempt_elsewhere(case: Case, names: dict[str, str], digest: str, content: b
         outputs=local.get("outputs"),
         recipe=None,
     )
-    result = attempt(here)
+    result = run_case(here)
     return result.model_copy(update={"worker": f"{result.worker}/{os.getpid()}"})
 
 
@@ -194,7 +194,7 @@ def _keep(content: bytes, folder: Path) -> None:
     """Unpack files into a folder that appears when it is whole; another process may be quicker."""
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if hasattr(os, "getuid") and folder.parent.stat().st_uid != os.getuid():
-        raise BadInput(f"{folder.parent}: belongs to somebody else; set {KEEP} to a folder of your own")
+        raise BadInput(f"{folder.parent}: belongs to another user; set {KEEP} to a folder of your own")
     try:
         with whole_path(folder) as unfinished:
             unfinished.mkdir()
@@ -215,7 +215,7 @@ def _unpack(content: bytes, folder: Path) -> None:
 
 
 def _kept() -> Path:
-    """Folder of a worker for contexts: one for each user, so that nobody else's files are believed."""
+    """Folder of a worker for contexts: one for each user, so that files of other users are not trusted."""
     if given := os.environ.get(KEEP):
         return Path(given)
     owner = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "")

@@ -28,7 +28,7 @@ from tdb_dap.adapter.session.error_responses import error_message
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.engine.control.breakpoint_specs import resolve
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.system.ports import Door, Visitor, open_port
+from tdb_dap.system.ports import AttachServer, Visitor, open_port
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.protocol.agent_responses import Invitation
@@ -49,7 +49,7 @@ class LookArguments(ProtocolModel, kw_only=True):
 
 
 class GoArguments(ProtocolModel, kw_only=True):
-    """One of ``to``: a moment; ``ops``: so many ops on, or back; ``place`` as of a breakpoint, with a ``condition``.
+    """One of ``to``: a moment; ``ops``: ops to go, negative: back; ``place`` as of a breakpoint, with a ``condition``.
 
     ``show``: the user goes there, too.
     """
@@ -68,7 +68,7 @@ class BookmarkArguments(ProtocolModel, kw_only=True):
 
 
 @dataclass
-class Guests:
+class AttachedSessions:
     """The port of a session to which it was invited. ``bookmarks``: name and moment; ``open``: connections."""
 
     listening: socket.socket | None = None
@@ -92,12 +92,14 @@ class Guests:
             connection = Connection(SocketStream(connected))
             self.open.add(connection)
             try:
-                _Guest(session, self, connection, visitor).serve()
+                _AttachedSession(session, self, connection, visitor).serve()
             finally:
                 self.open.discard(connection)
                 connection.close()
 
-        threading.Thread(target=Door().serve, args=(listening, talk), name="tdb-dap guests", daemon=True).start()
+        threading.Thread(
+            target=AttachServer().serve, args=(listening, talk), name="tdb-dap attached sessions", daemon=True
+        ).start()
 
     def close(self) -> None:
         """Nobody is let in any more, and those who are in have to go."""
@@ -112,12 +114,12 @@ def invite_agent(session: Session) -> Invitation:
     """Open this session to an agent: the address for ``tdb-dap mcp --join ADDRESS``, and the token that it needs."""
     if not session.has_program:
         raise BadInput("there is no program that an agent could look at")
-    guests = session.feature(Guests)
-    guests.invite(session)
-    return {"address": guests.address, "token": guests.token}
+    sessions = session.feature(AttachedSessions)
+    sessions.invite(session)
+    return {"address": sessions.address, "token": sessions.token}
 
 
-@verb("invite", help="let an agent look at this session: what it has to be started with")
+@verb("invite", help="let an agent attach to this session: print the options to start it with")
 def _invite(session: Session, rest: str, frame: Frame | None) -> str:
     invitation = invite_agent(session)
     return (
@@ -126,12 +128,12 @@ def _invite(session: Session, rest: str, frame: Frame | None) -> str:
     )
 
 
-class _Guest:
+class _AttachedSession:
     """One connection. ``_at``: the moment that it looks at; None: where the user is."""
 
-    def __init__(self, session: Session, guests: Guests, connection: Connection, visitor: Visitor) -> None:
+    def __init__(self, session: Session, sessions: AttachedSessions, connection: Connection, visitor: Visitor) -> None:
         self._session = session
-        self._guests = guests
+        self._sessions = sessions
         self._connection = connection
         self._visitor = visitor
         self._at: int | None = None
@@ -153,7 +155,7 @@ class _Guest:
                 else:
                     body = self._answer(command, given)
                 self._connection.send({**response, "success": True, "body": body})
-            except Exception as error:  # whatever goes wrong, the guest gets an answer
+            except Exception as error:  # the attached session gets a response to any failure
                 if not isinstance(error, TdbError):
                     traceback.print_exc(file=sys.stderr)
                 self._connection.send({**response, "success": False, **error_message(error, loud=False)})
@@ -163,7 +165,7 @@ class _Guest:
 
     def _admit(self, command: object, given: Mapping[str, Any]) -> None:
         token = given.get("token")
-        wanted = self._guests.token.encode()
+        wanted = self._sessions.token.encode()
         if (
             command != "attach"
             or not isinstance(token, str)
@@ -213,9 +215,9 @@ class _Guest:
             raise BadInput(f"a guest may only look: {', '.join(LOOKS)}")
         moment = self._moment()
         with self._elsewhere(moment):
-            said = execute(self._session, line)
+            reply = execute(self._session, line)
         self._say(f"looks at {self._text(moment)}: {line}")
-        return said
+        return reply
 
     def _go(self, given: GoArguments) -> str:
         commands = self._session.debugger.program.commands
@@ -236,11 +238,11 @@ class _Guest:
     def _bookmark(self, name: str) -> str:
         if not name.isidentifier() or len(name) > 40:
             raise BadInput("name: give a word of letters, digits and _, at most 40")
-        if len(self._guests.bookmarks) >= _MOST_BOOKMARKS:
+        if len(self._sessions.bookmarks) >= _MOST_BOOKMARKS:
             raise BadInput(f"there are {_MOST_BOOKMARKS} bookmarks already")
-        moment = self._guests.bookmarks[name] = self._moment()
+        moment = self._sessions.bookmarks[name] = self._moment()
         self._say(f"sets the bookmark {name} at {self._text(moment)}")
-        return "\n".join(f"{key}: command {at}" for key, at in self._guests.bookmarks.items())
+        return "\n".join(f"{key}: command {at}" for key, at in self._sessions.bookmarks.items())
 
     def _moment(self) -> int:
         return self._session.debugger.ordinal if self._at is None else self._at
@@ -262,7 +264,7 @@ class _Guest:
             self._session.by_instruction = by_instruction
 
     def _ops_on(self, count: int) -> int:
-        """The moment so many ops on, or back."""
+        """The moment this number of ops ahead, or back."""
         debugger = self._session.debugger
         starts = sorted({record.first for record in debugger.program.source.records if record.ordinals})
         if count >= 0:

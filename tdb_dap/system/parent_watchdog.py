@@ -1,4 +1,4 @@
-"""Leash: ends worker processes with the process that started them."""
+"""Parent watchdog: ends worker processes with the process that started them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 
 
-class Leash:
-    """A pipe that says nothing: its end in the workers reports that the end in the parent is gone, however it went.
+class ParentWatchdog:
+    """A silent pipe: its end in the workers reports that the end in the parent is closed, for any reason.
 
     ``worker``, with ``arguments``, is the initializer of a pool.
     """
@@ -22,23 +22,23 @@ class Leash:
         # Copies of this process also get our end, and would hold it for each other.
         self.arguments = (self._theirs, self._ours if context.get_start_method() == "fork" else None)
 
-    def cut(self) -> None:
+    def end_workers(self) -> None:
         """End the workers now."""
         self._ours.close()
         self._theirs.close()
 
     @staticmethod
     def worker(theirs: Connection, ours: Connection | None) -> None:
-        """Tie this process to its parent, which alone answers Ctrl-C."""
+        """End this process with its parent, which alone handles Ctrl-C."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         if ours is not None:
             ours.close()
-        threading.Thread(target=_end_with, args=(theirs,), daemon=True, name="tdb-dap leash").start()
+        threading.Thread(target=_end_with, args=(theirs,), daemon=True, name="tdb-dap parent watchdog").start()
 
 
 @contextmanager
-def deaf() -> Iterator[None]:
-    """Inside, Ctrl-C is put off; processes that are started here never hear it, not even before they are set up."""
+def interrupts_blocked() -> Iterator[None]:
+    """Inside, Ctrl-C is deferred; processes that are started here never receive it, not even during set-up."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

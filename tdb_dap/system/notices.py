@@ -1,4 +1,4 @@
-"""Remarks about what a command does without having been asked, passed on once each to whoever started it."""
+"""Notices about implicit choices of a command, passed on once each to the caller."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def heard_by(listener: Listener) -> Iterator[None]:
 
 
 def picked_up(**files: Path | None) -> None:
-    """Name files that are used although nobody named them: kind -> file, None for a kind that is not picked up."""
+    """Report files that are used implicitly: kind -> file, None for a kind that is not picked up."""
     listener = _LISTENER.get()
     named = [f"{kind.replace('_', ' ')} {file}" for kind, file in files.items() if file is not None]
     if named and listener is not None:
-        listener(f"using {' and '.join(named)}, found beside the model")
+        listener(f"using {' and '.join(named)}, next to the model")
 
 
 def sources_missing(bmodel: Path, mlir: Path | None, locations: Path | None) -> None:
-    """Say what a model that was compiled without ``--debug`` lacks, and what works with it; nothing if it has all."""
+    """Report the files a model compiled without ``--debug`` lacks, and what they enable; nothing if it has all."""
     listener = _LISTENER.get()
     absent = [name for name, file in (("final.mlir", mlir), ("tensor_location.json", locations)) if file is None]
     if not absent or listener is None:
@@ -56,8 +56,8 @@ def sources_missing(bmodel: Path, mlir: Path | None, locations: Path | None) -> 
     )
 
 
-def remark(text: str) -> None:
-    """Say something that the user has to know of what was opened."""
+def notice(text: str) -> None:
+    """Report something the user has to know about the opened model."""
     listener = _LISTENER.get()
     if listener is not None:
         listener(text)

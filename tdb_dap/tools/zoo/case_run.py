@@ -1,4 +1,4 @@
-"""Working on one case: each thing that is asked of it in a process of its own, within its limits."""
+"""Working on one case: each step in a separate process, within its limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system.child_processes import end_with_children, outside_environment
 from tdb_dap.system.worker_process import Died, WorkerProcess
 from tdb_dap.tools.zoo.cases import Ask, Case, described, digest_of
-from tdb_dap.tools.zoo.result import Found, Op, Result, Status, Step
+from tdb_dap.tools.zoo.result import CaseFinding, Op, Result, Status, Step
 from tdb_dap.tools.zoo.steps import LONGEST_TEXT, Outcome, ask_of
 from tdb_dap.version import __version__
 
@@ -35,7 +35,7 @@ _COMPILING = "compile"
 """The step that comes before all that is asked: compiling, and reading the files."""
 
 
-class Attempt:
+class CaseRun:
     """One case, from its files to a result. ``scratch``: an empty folder; ``stop``: whether to give up."""
 
     def __init__(self, case: Case, scratch: Path, stop: Callable[[], bool]) -> None:
@@ -44,7 +44,7 @@ class Attempt:
         self._stop = stop
         self._deadline = time.monotonic() + case.seconds
         self._ops: dict[tuple[int, str], Op] = {}
-        self._found: list[Found] = []
+        self._findings: list[CaseFinding] = []
 
     def result(self) -> Result:
         """Do everything that is asked; what goes wrong is part of the result."""
@@ -66,14 +66,14 @@ class Attempt:
             digest=digest,
             steps=tuple(steps),
             ops=tuple(self._ops[key] for key in sorted(self._ops)),
-            found=tuple(self._found),
+            findings=tuple(self._findings),
             worker=platform.node(),
             versions=versions(),
             command=command_line(case, steps),
         )
 
     def _compiled(self) -> Step:
-        """Compile into a folder beside, which takes its name when it is whole."""
+        """Compile into a neighbouring folder, which takes its name when it is whole."""
         case = self._case
         assert case.recipe is not None
         unfinished = case.context.with_name(f".{case.context.name}-{os.getpid()}-{time.monotonic_ns()}")
@@ -108,7 +108,7 @@ class Attempt:
             key = (op.line, op.name)
             known = self._ops.get(key, op)
             self._ops[key] = known.model_copy(update=op.model_dump(exclude_unset=True))
-        self._found += outcome.found
+        self._findings += outcome.findings
         return _done(ask, outcome.status, outcome.text, started, peak)
 
     def _run(self, ask: str, words: Sequence[str], environment: dict[str, str], folder: Path) -> Step:
@@ -171,10 +171,10 @@ def command_line(case: Case, steps: Sequence[Step]) -> str:
     return shlex.join(words)
 
 
-def attempt(case: Case, stop: Callable[[], bool] = lambda: False) -> Result:
+def run_case(case: Case, stop: Callable[[], bool] = lambda: False) -> Result:
     """Work on a case in a folder that is gone afterwards. KeyboardInterrupt when ``stop`` says so."""
     with tempfile.TemporaryDirectory(prefix="tdb-dap-zoo-") as scratch:
-        return Attempt(case, Path(scratch), stop).result()
+        return CaseRun(case, Path(scratch), stop).result()
 
 
 def versions() -> tuple[tuple[str, str], ...]:

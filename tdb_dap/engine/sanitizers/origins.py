@@ -1,7 +1,7 @@
-"""``nan``, ``inf``, ``denormal``: where a special number is born.
+"""``nan``, ``inf``, ``denormal``: the origin of a special number.
 
 A command is reported if its result holds such a number and none of its operands does. What spreads them is not. A NaN
-in a weight is never born: the first command that takes from the weight is reported.
+in a weight has no origin: the first command that takes from the weight is reported.
 """
 
 from __future__ import annotations
@@ -89,12 +89,12 @@ def _is_subnormal(words: Array, dtype: DType) -> NDArray[np.bool_]:
     return (numbers != 0) & (np.abs(numbers) < numbers.dtype.type(_SMALLEST[dtype.name]))
 
 
-NAN = Special("nan", "A NaN is born", "NaN", _is_nan, _has_nan)
-INF = Special("inf", "An infinity is born", "infinity", _is_infinite)
-DENORMAL = Special("denormal", "A subnormal number is born", "subnormal number", _is_subnormal)
+NAN = Special("nan", "Origin of a NaN", "NaN", _is_nan, _has_nan)
+INF = Special("inf", "Origin of an infinity", "infinity", _is_infinite)
+DENORMAL = Special("denormal", "Origin of a subnormal number", "subnormal number", _is_subnormal)
 
 
-class Birth(Observer):
+class Origin(Observer):
     """Looks at the results of each command, and at its operands where these hold something special."""
 
     looks_back = True
@@ -125,8 +125,8 @@ class Birth(Observer):
 
     def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
         memory, known = inspector.memory, self._known(inspector, command)
-        if self._special is NAN and (found := self._weights.taken(inspector, command, known)):
-            return found
+        if self._special is NAN and (finding := self._weights.taken(inspector, command, known)):
+            return finding
         for view in _floats(command, reads=False) if known is None else known.results(command.ordinal):
             if self._has(memory, view):
                 break
@@ -240,14 +240,14 @@ class _Weights:
         mlir = program.source.mlir
         names = {n for op in (mlir.ops.values() if mlir else ()) if op.name == "top.Weight" for n in op.locations}
         names -= _merged(mlir) if mlir is not None else set()
-        found: dict[int, tuple[str, View]] = {}
+        operands: dict[int, tuple[str, View]] = {}
         for record in program.source.records if names else ():
             for value in record.operands:
                 view = value.view
                 if view is not None and value.name in names and view.space is Space.GLOBAL and view.dtype.is_float:
-                    found.setdefault(view.address, (value.name, view))
-        starts = sorted(found)
-        self._views = [found[start] for start in starts]
+                    operands.setdefault(view.address, (value.name, view))
+        starts = sorted(operands)
+        self._views = [operands[start] for start in starts]
         return starts
 
     def _count(self, memory: Memory, index: int) -> int:

@@ -1,4 +1,4 @@
-"""A session that somebody else has opened, in an editor or a terminal: the agent is its guest."""
+"""A session opened by a user, in an editor or a terminal, that the agent attaches to."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system.ports import address
 
 
-class GuestSession(Session):
+class AttachedSession(Session):
     """The same questions, asked to a running session of a user through the port that the invitation has named.
 
     The user's view stays where it is unless ``show`` is given. What runs a whole model (check, sanitize, report) does
-    so in a process of its own, on the same files: without the user's edits.
+    so in a separate process, on the same files: without the user's edits.
     """
 
     def __init__(self, where: str, token: str) -> None:

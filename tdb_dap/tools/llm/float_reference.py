@@ -1,4 +1,4 @@
-"""An answer beside the float model, launch by launch, whoever drives it: a verb, an editor, a recording."""
+"""A completion compared with the float model, launch by launch, for any driver: a verb, an editor, a recording."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class _Open:
     last: dict[str, int]
 
 
-class Beside(Observer):
-    """Takes down the tokens of an answer, and compares every launch with the float model on the same states.
+class FloatReference(Observer):
+    """Records the tokens of a completion, and compares every launch with the float model on the same states.
 
-    ``beside``: None: only the tokens are taken down; ``given``: the tokens that are fed back in place of the answered
-    ones; ``stops``: whether a run is to stop at what is wrong; then it does so after the op that has made it.
-    ``parts``: number of a launch -> what was found; ``answered``: number of a token -> its id.
+    ``float_model``: None records the tokens only; ``given``: tokens to feed back instead of the completed ones;
+    ``stops``: whether a run stops at a mismatch, after the op that computed it.
+    ``parts``: number of a launch -> its comparison; ``answered``: number of a token -> its id.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Beside(Observer):
         model: LanguageModel,
         prompt: Sequence[int],
         given: Sequence[int],
-        beside: FloatModel | None,
+        float_model: FloatModel | None,
         stops: Callable[[], bool] = lambda: False,
     ) -> None:
         self.parts: dict[int, Part] = {}
@@ -69,18 +69,18 @@ class Beside(Observer):
         self._model = model
         self._prompt = list(prompt)
         self._given = tuple(given)
-        self._float = beside
+        self._float = float_model
         self._stops = stops
         self._passes = passes(program.launches)
         self._places = {place.launch.number: place for place in places(program, self._passes, len(self._prompt))}
         self._begins = {own[0].start: number for number, own in enumerate(self._passes)}
         self._starts = {program.first_own(place.launch): place for place in self._places.values()}
         self._ends = {place.launch.stop - 1: place for place in self._places.values()}
-        sources = sources_of(model) if beside is not None else {}
+        sources = sources_of(model) if float_model is not None else {}
         self._limits = {net: limits_of(context) for net, context in sources.items()}
         self._made: dict[int, _Made] = {}
         self._open: _Open | None = None
-        self._ideal = _Ideal(beside, model.layers) if beside is not None else None
+        self._ideal = _Ideal(float_model, model.layers) if float_model is not None else None
 
     def expected(self, number: int) -> int | None:
         """The token that the float model gives on its own after the same tokens; None where that is not known."""
@@ -150,9 +150,9 @@ class Beside(Observer):
         for value in record.results:
             if self._open.last.get(value.name) != record.last:
                 continue
-            found = comparison.of(value.name)
-            if found is not None and found.is_wrong:
-                return self._finding(found, record)
+            compared = comparison.of(value.name)
+            if compared is not None and compared.is_wrong:
+                return self._finding(compared, record)
         return None
 
     def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
@@ -176,23 +176,23 @@ class Beside(Observer):
 
     # One launch
 
-    def _finding(self, found: Compared, record: OpRecord) -> Finding:
-        line = self._program.source.place_text(found.line)
-        text = f"{found.name} ({found.opcode} at {line}): {found.summary}"
-        return Finding(MISMATCH, f"{found.name} differs from the float model", text, record.last)
+    def _finding(self, compared: Compared, record: OpRecord) -> Finding:
+        line = self._program.source.place_text(compared.line)
+        text = f"{compared.name} ({compared.opcode} at {line}): {compared.summary}"
+        return Finding(MISMATCH, f"{compared.name} differs from the float model", text, record.last)
 
     def _begun(self, machine: Machine, place: Place) -> _Open | None:
         """A launch with its expected tensors; None where those before it were not seen."""
         launch, is_prefill = place.launch, place.number == 0
-        ids, beside = self.ids_before(place.number), self._float
-        if ids is None or beside is None:
+        ids, float_model = self.ids_before(place.number), self._float
+        if ids is None or float_model is None:
             return None
         count = place.count
         kind = launch.net.rpartition("_")[0]
         if launch.net in ("embedding", "embedding_cache"):
             fed = np.array(ids[place.first : place.first + count])
             given = _same("input_ids", fed, self._read(machine, launch, 0)[:count])
-            wanted = {self._output(launch, 0): beside.embedded(fed)}
+            wanted = {self._output(launch, 0): float_model.embedded(fed)}
             return self._opened(place, wanted, given, count, is_prefill)
         states = self._made.get(launch.number - 1, _Made()).states if not place.begins else None
         if place.begins:  # whoever drives the model has looked up the embedding
@@ -200,21 +200,21 @@ class Beside(Observer):
         if states is None:
             return None
         if kind in ("block", "block_kv", "block_cache"):
-            return self._block(machine, place, beside, states)
+            return self._block(machine, place, float_model, states)
         if launch.net == "lm_head":
             given = _same("hidden_states", states[-1], self._read(machine, launch, 0))
-            logits = beside.logits(states[-1])
+            logits = float_model.logits(states[-1])
             wanted = {"lm_head": logits, "lm_head.reshape": logits, "": logits}
             return self._opened(place, wanted, given, 1, False)
         return self._opened(place, {}, (), 1, False)
 
-    def _block(self, machine: Machine, place: Place, beside: FloatModel, states: Array) -> _Open | None:
+    def _block(self, machine: Machine, place: Place, float_model: FloatModel, states: Array) -> _Open | None:
         model, launch, is_prefill = self._model, place.launch, place.number == 0
         before, count = place.first, place.count
         positions = np.arange(before, before + count)
-        found = self._read(machine, launch, 0)[: count * model.hidden].reshape(count, model.hidden)
+        rows = self._read(machine, launch, 0)[: count * model.hidden].reshape(count, model.hidden)
         given = [
-            *_same("input_states", states, found.reshape(-1)),
+            *_same("input_states", states, rows.reshape(-1)),
             *_same("position_ids", positions, self._read(machine, launch, 1)[:count]),
         ]
         history = _HISTORY[launch.net.rpartition("_")[0]]
@@ -228,27 +228,27 @@ class Beside(Observer):
             if history:
                 given += self._history(machine, launch, history + which, name, caches[which])
         layer = int(launch.net.rpartition("_")[2])
-        wanted = beside.block(layer, states, positions, *caches)
+        wanted = float_model.block(layer, states, positions, *caches)
         return self._opened(place, wanted, tuple(given), count, is_prefill)
 
     def _history(self, machine: Machine, launch: Launch, index: int, name: str, wanted: Array | None) -> list[str]:
         """Fault of a cache that a block is given, none if it is right."""
-        found = self._read(machine, launch, index)
+        history = self._read(machine, launch, index)
         positions = len(wanted) if wanted is not None else 0
-        held = found.size // self._model.line
+        held = history.size // self._model.line
         # A dynamic block attends to all that it is given, a static one to what its mask says.
         if launch.net.startswith("block_kv") and held != positions:
             return [f"{name} holds {held:,} positions instead of {positions:,}"]
-        return list(_same(name, wanted, found[: wanted.size])) if wanted is not None else []
+        return list(_same(name, wanted, history[: wanted.size])) if wanted is not None else []
 
-    def _mask(self, found: Array, before: int, count: int, is_prefill: bool) -> list[str]:
+    def _mask(self, mask: Array, before: int, count: int, is_prefill: bool) -> list[str]:
         """Fault of a mask, none if it is right: a position that is seen and should not be, or the other way round."""
         model = self._model
         if is_prefill:
-            seen = found.reshape(model.length, model.length)[:count] == 0
+            seen = mask.reshape(model.length, model.length)[:count] == 0
             wanted = np.tril(np.ones((model.length, model.length), bool))[:count]
         else:
-            seen = found.reshape(1, -1) == 0
+            seen = mask.reshape(1, -1) == 0
             wanted = np.zeros_like(seen)
             wanted[:, :before] = True
             wanted[:, -1] = True
@@ -275,16 +275,16 @@ class Beside(Observer):
 
     def _finish(self, machine: Machine, opened: _Open) -> None:
         launch, wanted = opened.place.launch, opened.wanted
-        found = list(opened.comparison.compared())
-        named = {one.name for one in found}
+        compared = list(opened.comparison.compared())
+        named = {one.name for one in compared}
         for tensor in self._program.made_by(launch):
             name, view = tensor.name, tensor.view
             expected = wanted.get(name, wanted.get(""))
             if expected is not None and name not in named and view.dtype.is_float:
                 actual = machine.read(view).reshape(-1)[: expected.size]
-                found.append(opened.comparison.output(name, actual, expected, launch.stop - 1))
+                compared.append(opened.comparison.output(name, actual, expected, launch.stop - 1))
                 named.add(name)
-        self.parts[launch.number] = Part(launch, opened.given, tuple(found))
+        self.parts[launch.number] = Part(launch, opened.given, tuple(compared))
         self._made[launch.number] = self._kept(machine, launch, opened)
 
     def _kept(self, machine: Machine, launch: Launch, opened: _Open) -> _Made:
@@ -312,22 +312,22 @@ class Beside(Observer):
         return self._program.borders_of(launch)[1][index].name
 
 
-def _same(name: str, wanted: Array, found: Array) -> tuple[str, ...]:
+def _same(name: str, wanted: Array, actual: Array) -> tuple[str, ...]:
     """Fault of numbers that are copied or counted, and so are exact; none if they are right."""
     wanted = np.asarray(wanted).reshape(-1)
-    different = np.flatnonzero(wanted != found)
+    different = np.flatnonzero(wanted != actual)
     if not different.size:
         return ()
     at = int(different[0])
     many = f", {different.size:,} of {wanted.size:,} differ" if wanted.size > 1 else ""
-    return (f"{name} is {found[at]:g} instead of {wanted[at]:g} at {at}{many}",)
+    return (f"{name} is {actual[at]:g} instead of {wanted[at]:g} at {at}{many}",)
 
 
 class _Ideal:
-    """The float model on its own, with caches of its own."""
+    """The float model on its own, with separate caches."""
 
-    def __init__(self, beside: FloatModel, layers: int) -> None:
-        self._float = beside
+    def __init__(self, float_model: FloatModel, layers: int) -> None:
+        self._float = float_model
         self._layers = layers
         self._start()
 

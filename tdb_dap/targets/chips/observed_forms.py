@@ -1,4 +1,4 @@
-"""Forms of commands that were described before: where the tensors of others lie is in the bits of their addresses."""
+"""Forms of commands that were described before; other commands of a form differ in the bits of their addresses."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _ERRORS = (Unplanned, TdbError, KeyError, ValueError, IndexError, TypeError, Att
 """What makes a command differ from others in more than its addresses."""
 
 Known = dict[tuple[int, ...], tuple[Form, tuple[int, ...]]]
-"""Bits that are no addresses, core and lanes -> the form, and the number of the place of each tensor."""
+"""Bits that are no addresses, core and lanes -> the form, and the number of the location of each tensor."""
 
 
-class MetForms:
+class ObservedForms:
     """The forms of one chip."""
 
     def __init__(self, geometry: Geometry) -> None:
@@ -36,15 +36,15 @@ class MetForms:
         """The form of a command and the addresses of its tensors. ``word``: the descriptor as a number."""
         geometry = self._geometry
         for shape, known in self._shapes.get(kind, ()):
-            places = [spot.located(word, geometry) for spot in shape.spots]
-            found = known.get((word & shape.mask, core, *[lane_of(place, geometry) for place in places]))
-            if found is not None:
-                form, numbers = found
-                return form, [places[number][1] for number in numbers]
+            locations = [slot.located(word, geometry) for slot in shape.slots]
+            observed = known.get((word & shape.mask, core, *[lane_of(location, geometry) for location in locations]))
+            if observed is not None:
+                form, numbers = observed
+                return form, [locations[number][1] for number in numbers]
         return None
 
     def add(self, bound: Bound, word: int, encoding: Encoding) -> None:
-        """Keep the form of a command, if its tensors depend on addresses only in where they lie."""
+        """Keep the form of a command, if addresses change only the offsets of its tensors."""
         kind, geometry = bound.kind, self._geometry
         if self._failures.get(kind, 0) > _HOPELESS or self._count > _MOST:
             return
@@ -56,7 +56,7 @@ class MetForms:
             return
         self._failures[kind] = -_HOPELESS
         shapes = self._shapes.setdefault(kind, [])
-        known = next((found for own, found in shapes if own == shape), None)
+        known = next((forms for own, forms in shapes if own == shape), None)
         if known is None:
             known = {}
             shapes.append((shape, known))
@@ -65,7 +65,7 @@ class MetForms:
             for side in (bound.operands, bound.results)
         ]
         form = Form(*[tuple([view for _, view in side]) for side in sides])
-        places = [spot.located(word, geometry) for spot in shape.spots]
-        key = (word & shape.mask, bound.fields.core, *[lane_of(place, geometry) for place in places])
+        locations = [slot.located(word, geometry) for slot in shape.slots]
+        key = (word & shape.mask, bound.fields.core, *[lane_of(location, geometry) for location in locations])
         known[key] = form, tuple([numbers[role] for side in sides for role, _ in side])
         self._count += 1

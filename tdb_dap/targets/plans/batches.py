@@ -1,4 +1,4 @@
-"""Commands that follow each other, and the forms and places of all of them, found at once."""
+"""Batches of consecutive commands, with the forms and locations of all."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.targets.kernel.constants import MOST_ADDRESSES, NO_DATA
-from tdb_dap.targets.plans.forms import SPACES, Shape, Spot
+from tdb_dap.targets.plans.forms import SPACES, AddressSlot, Shape
 
 NOTHING = NO_DATA
 """Number of a command that moves no data."""
 UNKNOWN = -1
 """Number of a command that has to be executed by itself."""
-MOST_SPOTS = MOST_ADDRESSES
+MOST_SLOTS = MOST_ADDRESSES
 
-Places = tuple[NDArray[np.int64], NDArray[np.int64]]
+Locations = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Numbers of spaces, and offsets."""
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Batch:
     """Commands [first, stop) of a program."""
 
     commands: ReferenceType[EncodedCommands]
@@ -37,22 +37,22 @@ class Stretch:
     numbers: NDArray[np.int32]
     """The number of each command's form."""
     spaces: NDArray[np.int8]
-    """(commands, spots): the number of the space that each spot lies in."""
+    """(commands, slots): the number of the space that each slot is in."""
     offsets: NDArray[np.int64]
-    """(commands, spots): and where in it."""
+    """(commands, slots): and where in it."""
 
     def holds(self, commands: EncodedCommands, memory: Memory, ordinal: int) -> bool:
         """Whether a command is one of these."""
         return self.commands() is commands and self.memory() is memory and self.first <= ordinal < self.stop
 
 
-def places_of(raw: NDArray[np.uint8], spot: Spot, geometry: Geometry) -> Places:
-    """Space and offset of one spot in many descriptors, (commands, bytes and eight more); as ``Spot.located``."""
-    low = _bits(raw, spot.low, spot.low_mask)
-    if spot.high >= 0:
-        return _located(_bits(raw, spot.high, spot.high_mask) << 32 | low, geometry)
-    low = low + spot.first
-    if spot.is_static:
+def locations_of(raw: NDArray[np.uint8], slot: AddressSlot, geometry: Geometry) -> Locations:
+    """Space and offset of a slot in many descriptors, (commands, bytes and eight more); as ``AddressSlot.located``."""
+    low = _bits(raw, slot.low, slot.low_mask)
+    if slot.high >= 0:
+        return _located(_bits(raw, slot.high, slot.high_mask) << 32 | low, geometry)
+    low = low + slot.first
+    if slot.is_static:
         return np.full(low.size, SPACES[Space.STATIC]), low % geometry.static_bytes
     spaces, offsets = _located(low, geometry)
     is_local = low < geometry.local_bytes
@@ -65,7 +65,7 @@ def _bits(raw: NDArray[np.uint8], first: int, mask: int) -> NDArray[np.int64]:
     return (words >> np.uint64(first & 7) & np.uint64(mask)).astype(np.int64)
 
 
-def _located(addresses: NDArray[np.int64], geometry: Geometry) -> Places:
+def _located(addresses: NDArray[np.int64], geometry: Geometry) -> Locations:
     spaces, offsets = np.full(addresses.size, SPACES[Space.UNKNOWN]), addresses.copy()
     for window in reversed(geometry.windows):
         inside = (addresses >= window.start) & (addresses < window.stop)
@@ -74,21 +74,21 @@ def _located(addresses: NDArray[np.int64], geometry: Geometry) -> Places:
     return spaces, offsets
 
 
-def keys_of(raw: NDArray[np.uint8], shape: Shape, places: Sequence[Places], geometry: Geometry) -> list[bytes]:
+def keys_of(raw: NDArray[np.uint8], shape: Shape, locations: Sequence[Locations], geometry: Geometry) -> list[bytes]:
     """The key of each command's form, as ``key_of`` gives it."""
     mask = np.frombuffer(shape.mask.to_bytes(shape.size, "little"), np.uint8)
     parts: list[Array] = [raw[:, : shape.size] & mask]
-    for spaces, offsets in places:
+    for spaces, offsets in locations:
         is_local = spaces == SPACES[Space.LOCAL]
         lanes = np.where(is_local, offsets // geometry.lane_bytes, -1 - spaces).astype("<i8")
         parts.append(lanes.reshape(-1, 1).view(np.uint8))
-    whole = np.concatenate(parts, axis=1)
-    data, width = whole.tobytes(), whole.shape[1]
+    keys = np.concatenate(parts, axis=1)
+    data, width = keys.tobytes(), keys.shape[1]
     return [data[start : start + width] for start in range(0, len(data), width)]
 
 
 def regions_of(memory: Memory) -> NDArray[np.int64]:
-    """The places of a memory's regions in this process, valid as long as it is: (regions, 5).
+    """The locations of a memory's regions in this process, valid as long as it is: (regions, 5).
 
     Of each the number of the space, core or -1, first offset, offset after the last one, and the address of offset 0.
     """

@@ -1,4 +1,4 @@
-"""Calls of one function with many arguments, carried out in order: here, or in a copy of this process beside it."""
+"""Calls of one function with many arguments, in order: in this process, or in a forked worker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import IO, Any, Generic, NoReturn, Protocol, TypeVar
 import numpy as np
 
 from tdb_dap.errors import TdbError
-from tdb_dap.system.leash import deaf
+from tdb_dap.system.parent_watchdog import interrupts_blocked
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -26,14 +26,14 @@ _Argument = TypeVar("_Argument", contravariant=True)
 _ROOM = 16 << 20
 """Bytes of arrays of the arguments that wait for the copy, or that it works on."""
 _LINE = 64
-"""Arrays begin at multiples of so many bytes."""
+"""Alignment of arrays, in bytes."""
 _PAUSE = 0.0005
-"""Seconds between two looks whether there is room again."""
+"""Seconds between two checks for free space."""
 
 _ASKED = "asked"
-"""In place of an argument: all results are to be sent."""
+"""In place of an argument: send all results."""
 _FAILED = "failed"
-"""In place of results: a call has failed."""
+"""In place of results: a call failed."""
 
 
 class Calls(Protocol[_Argument, _R]):
@@ -46,11 +46,11 @@ class Calls(Protocol[_Argument, _R]):
         """Everything that was returned since the last time, in the order of the calls."""
 
     def close(self) -> None:
-        """End what is still going on."""
+        """End what still runs."""
 
 
-class Here(Generic[_T, _R]):
-    """Calls when they are asked for."""
+class InProcess(Generic[_T, _R]):
+    """Calls in this process."""
 
     def __init__(self, function: Callable[[_T], _R]) -> None:
         self._function = function
@@ -60,15 +60,15 @@ class Here(Generic[_T, _R]):
         self._results.append(self._function(argument))
 
     def results(self) -> list[_R]:
-        found, self._results = self._results, []
-        return found
+        ready, self._results = self._results, []
+        return ready
 
     def close(self) -> None:
         """Nothing to end."""
 
 
-class Beside(Generic[_T, _R]):
-    """Calls in a copy of this process, where there can be one (``is_possible``).
+class ForkedWorker(Generic[_T, _R]):
+    """Calls in a forked worker, where the platform allows it (``is_possible``).
 
     Arrays of arguments go through memory that both share; larger ones are seen to here, when the copy is done with all
     before them. No error crosses from one process to the other: arguments that a call fails for come back with all
@@ -76,11 +76,11 @@ class Beside(Generic[_T, _R]):
     """
 
     def __init__(self, function: Callable[[_T], _R]) -> None:
-        self._here = Here(function)
+        self._here = InProcess(function)
         self._returned: list[_R] = []
         self._shared = _Shared()
         (theirs, ours), (answer, answers) = os.pipe(), os.pipe()
-        with deaf():
+        with interrupts_blocked():
             self._copy = os.fork()
             if not self._copy:
                 os.close(ours)
@@ -117,11 +117,11 @@ class Beside(Generic[_T, _R]):
     def results(self) -> list[_R]:
         if self._is_open:
             self._settle()
-        found, self._returned = [*self._returned, *self._here.results()], []
-        return found
+        ready, self._returned = [*self._returned, *self._here.results()], []
+        return ready
 
     def close(self) -> None:
-        """End the copy, whatever it is doing."""
+        """Kill the worker."""
         if self._is_open:
             self._is_open = False
             self._arguments.close()
@@ -167,7 +167,7 @@ def processors() -> int:
 class _Shared:
     """Memory that both processes have, used round and round: one puts arrays into it, the other gives it back.
 
-    Arrays that are put together lie one after the other.
+    Arrays that are put together are consecutive.
     """
 
     def __init__(self) -> None:
@@ -178,7 +178,7 @@ class _Shared:
         """Of what was put last, counted on and on."""
 
     def has_room(self, size: int) -> bool:
-        """Whether arrays of so many bytes in whole lines can be put now."""
+        """Whether there is room for arrays of this many bytes, in complete lines."""
         given_back = int(self._given_back[0])
         return given_back == self._end or self._end_after(size) - given_back <= _ROOM
 
@@ -194,13 +194,13 @@ class _Shared:
         return self._end
 
     def arrays(self, end: int, sizes: Sequence[int]) -> list[Any]:
-        """The arrays that were put, of so many bytes each."""
+        """The arrays in shared memory, by their sizes in bytes."""
         start = (end - _lines(sizes)) % _ROOM
-        found = []
+        arrays = []
         for size in sizes:
-            found.append(self._room[start : start + size])
+            arrays.append(self._room[start : start + size])
             start += _lines([size])
-        return found
+        return arrays
 
     def give_back(self, end: int) -> None:
         """Nothing that was put until then is needed any more."""

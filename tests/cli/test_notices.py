@@ -30,7 +30,7 @@ RUN = {
 }
 """Command lines that run a model. Those that do not run it use no data."""
 
-_USING = re.compile(r"^(?:tdb-dap: using|Using) (.*), found beside the model\.?$", re.M)
+_USING = re.compile(r"^(?:tdb-dap: using|Using) (.*), next to the model\.?$", re.M)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_a_verb_names_the_files_it_found_itself_once_and_not_if_quiet(line: str,
 def test_what_is_named_is_not_said_to_be_found(model: Path) -> None:
     data = ["--inputs", model / "input_ref_data.dat", "--reference", model / "toy_tpu_outputs.npz"]
     for verb in ("run", "check", "sanitize"):
-        assert "found beside" not in tdb_dap(verb, model, *data).stderr
+        assert "next to the model" not in tdb_dap(verb, model, *data).stderr
 
 
 def test_every_file_of_data_that_a_context_finds_is_one_that_is_named(model: Path) -> None:
@@ -77,7 +77,7 @@ def test_every_file_of_data_that_a_context_finds_is_one_that_is_named(model: Pat
 
 
 def test_cycle_counts_of_other_cores_are_named(tmp_path: Path) -> None:
-    from tdb_dap.system.remarks import Once, heard_by
+    from tdb_dap.system.notices import Once, heard_by
     from tdb_dap.tools.profile.compiler_table import _files
 
     entry = "Conv2D_39|CONV|s:19764|b:18|g:10|e:41715|t:21952\n"
@@ -87,7 +87,7 @@ def test_cycle_counts_of_other_cores_are_named(tmp_path: Path) -> None:
     with heard_by(Once(said.append)):
         for _ in range(2):
             assert [core for core, _ in _files(tmp_path, entry)] == [1, 2]
-    assert said == [f"using cycle counts {tmp_path / 'compiler_profile_*.txt'}, found beside the model"]
+    assert said == [f"using cycle counts {tmp_path / 'compiler_profile_*.txt'}, next to the model"]
 
 
 def test_a_session_says_it_in_the_console_once(client: DapClient, model: Path) -> None:
@@ -95,9 +95,9 @@ def test_a_session_says_it_in_the_console_once(client: DapClient, model: Path) -
     client.expect_stopped("entry")
     client.console("reload")
     client.expect_stopped("entry")
-    said = [line for line in client.printed().splitlines() if "beside the model" in line]
+    said = [line for line in client.printed().splitlines() if "next to the model" in line]
     expected = f"Using inputs {model / 'input_ref_data.dat'} and reference {model / 'toy_tpu_outputs.npz'}"
-    assert said == [f"{expected}, found beside the model."]
+    assert said == [f"{expected}, next to the model."]
 
 
 def test_a_reference_that_was_found_is_compared_with_only_if_asked(model: Path) -> None:

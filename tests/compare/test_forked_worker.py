@@ -16,8 +16,8 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine import npz
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.system import beside
-from tdb_dap.system.beside import Beside, Here
+from tdb_dap.system import forked_worker
+from tdb_dap.system.forked_worker import ForkedWorker, InProcess
 from tdb_dap.tools.check import worker as worker_module
 from tdb_dap.tools.check.results import Walked
 from tdb_dap.tools.check.worker import Job, Worker
@@ -43,8 +43,8 @@ def summed(argument: Numbered) -> tuple[int, int]:
 
 def test_results_are_those_of_calls_here_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many times the memory between the two, and arrays that are larger than it."""
-    monkeypatch.setattr(beside, "_ROOM", 4096)
-    here, apart = Here(summed), Beside(summed)
+    monkeypatch.setattr(forked_worker, "_ROOM", 4096)
+    here, apart = InProcess(summed), ForkedWorker(summed)
     for _ in range(2):
         for argument in arguments(400, 6000):
             here.add(argument)
@@ -61,7 +61,7 @@ def refuses_the_third(argument: Numbered) -> int:
 
 @pytest.mark.parametrize("count", [4, 2000])
 def test_what_a_call_raises_is_raised_in_this_process(count: int) -> None:
-    apart = Beside(refuses_the_third)
+    apart = ForkedWorker(refuses_the_third)
 
     def give_all() -> None:
         for number in range(count):
@@ -81,7 +81,7 @@ def test_what_fails_in_the_copy_alone_goes_on_here() -> None:
             raise MemoryError
         return summed(argument)
 
-    here, apart = Here(summed), Beside(fails_elsewhere)
+    here, apart = InProcess(summed), ForkedWorker(fails_elsewhere)
     for argument in arguments(300, 1000):
         here.add(argument)
         apart.add(argument)
@@ -91,7 +91,7 @@ def test_what_fails_in_the_copy_alone_goes_on_here() -> None:
 
 
 def test_a_copy_that_was_ended_is_an_error() -> None:
-    apart = Beside(summed)
+    apart = ForkedWorker(summed)
     os.kill(apart._copy, signal.SIGKILL)
     with pytest.raises(TdbError, match="has ended before its work was done"):
         apart.results()
@@ -99,7 +99,7 @@ def test_a_copy_that_was_ended_is_an_error() -> None:
 
 
 def test_a_copy_ends_when_it_is_closed() -> None:
-    apart = Beside(summed)
+    apart = ForkedWorker(summed)
     apart.add((1, np.ones(5, np.uint8)))
     apart.close()
     expect_end([apart._copy])
@@ -107,9 +107,9 @@ def test_a_copy_ends_when_it_is_closed() -> None:
 
 SCRIPT = """
 import sys
-from tdb_dap.system.beside import Beside
+from tdb_dap.system.forked_worker import ForkedWorker
 
-apart = Beside(len)
+apart = ForkedWorker(len)
 print(apart._copy, flush=True)
 sys.stdin.read()
 """
@@ -134,7 +134,7 @@ def walked(job: Job, monkeypatch: pytest.MonkeyPatch, is_apart: bool) -> Walked:
     worker.is_alone = True
     try:
         found = worker.run((0, len(worker.debugger.program.commands)))
-        assert isinstance(worker._judging, Beside if is_apart else Here)
+        assert isinstance(worker._judging, ForkedWorker if is_apart else InProcess)
         return found
     finally:
         worker.close()

@@ -1,4 +1,4 @@
-"""A place of a text, which a name leads to."""
+"""A range of a text that a name refers to."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from urllib.parse import unquote, urlsplit
 
 
 @dataclass(frozen=True)
-class Spot:
-    """A stretch of a line: line and columns from 0."""
+class TextRange:
+    """A range of a line: line and columns from 0."""
 
     uri: str
     line: int

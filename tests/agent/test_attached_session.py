@@ -20,7 +20,7 @@ from tests.ports import Listening
 
 mcp = pytest.importorskip("mcp")
 
-from tdb_dap.agent.guest import GuestSession  # noqa: E402
+from tdb_dap.agent.attached_session import AttachedSession  # noqa: E402
 from tdb_dap.agent.server import make_server  # noqa: E402
 from tdb_dap.errors import TdbError  # noqa: E402
 
@@ -34,8 +34,8 @@ def invitation(client: DapClient, toy: Toy) -> dict[str, str]:
 
 
 @pytest.fixture
-def guest(invitation: dict[str, str]) -> Iterator[GuestSession]:
-    session = GuestSession(invitation["address"], invitation["token"])
+def guest(invitation: dict[str, str]) -> Iterator[AttachedSession]:
+    session = AttachedSession(invitation["address"], invitation["token"])
     yield session
     session.close()
 
@@ -47,7 +47,7 @@ def heard(client: DapClient) -> str:
     return text.rstrip()
 
 
-def test_an_agent_looks_elsewhere_and_the_user_stays(client: DapClient, guest: GuestSession) -> None:
+def test_an_agent_looks_elsewhere_and_the_user_stays(client: DapClient, guest: AttachedSession) -> None:
     before = client.request("tdb/time")
     frames = client.request("stackTrace", threadId=1)
     reference = client.request("scopes", frameId=frames["stackFrames"][0]["id"])["scopes"][0]["variablesReference"]
@@ -78,7 +78,7 @@ def test_an_agent_looks_elsewhere_and_the_user_stays(client: DapClient, guest: G
     assert {"ordinal": 9, "kind": "agent", "text": "here"} in marks
 
 
-def test_the_user_moves_only_when_the_agent_is_asked_to_show(client: DapClient, guest: GuestSession) -> None:
+def test_the_user_moves_only_when_the_agent_is_asked_to_show(client: DapClient, guest: AttachedSession) -> None:
     guest.travel("to", 20, show=False)
     assert client.request("tdb/time")["ordinal"] == 0
     guest.travel("to", 20, show=True)
@@ -89,7 +89,7 @@ def test_the_user_moves_only_when_the_agent_is_asked_to_show(client: DapClient, 
     assert "command 20 of 58" in guest.open(str(guest.context), "", ""), "the agent's present is its own"
 
 
-def test_each_has_a_present_and_edits_of_the_user_are_seen(client: DapClient, guest: GuestSession) -> None:
+def test_each_has_a_present_and_edits_of_the_user_are_seen(client: DapClient, guest: AttachedSession) -> None:
     client.request("evaluate", expression="goto 4", context="repl")
     client.expect_stopped("goto")
     client.request("evaluate", expression="set in[0] = 7", context="repl")
@@ -100,7 +100,7 @@ def test_each_has_a_present_and_edits_of_the_user_are_seen(client: DapClient, gu
     assert "min 7" in client.console("p in[0]"), "an excursion leaves the edit where it is"
 
 
-def test_forward_and_back_by_ops_and_to_a_condition(guest: GuestSession) -> None:
+def test_forward_and_back_by_ops_and_to_a_condition(guest: AttachedSession) -> None:
     first = guest.travel("to", 0, show=False)
     there = guest.travel("forward", 3, show=False)
     assert there != first
@@ -110,7 +110,7 @@ def test_forward_and_back_by_ops_and_to_a_condition(guest: GuestSession) -> None
 
 
 @pytest.mark.parametrize("line", ["set in[0] = 1", "c", "py 1", "goto 3", "display in[0]", "p 1\nc", "whatif x = 1"])
-def test_a_guest_only_looks(client: DapClient, guest: GuestSession, line: str) -> None:
+def test_a_guest_only_looks(client: DapClient, guest: AttachedSession, line: str) -> None:
     with pytest.raises(TdbError):
         guest.look(line)
     assert client.request("tdb/time")["ordinal"] == 0
@@ -136,7 +136,7 @@ def test_without_the_token_nobody_joins(client: DapClient, invitation: dict[str,
     assert client.request("tdb/inviteAgent") == invitation, "asked again, it is the same door"
 
 
-def test_a_guest_waits_outside_during_a_run_and_leaves_at_the_end(client: DapClient, guest: GuestSession) -> None:
+def test_a_guest_waits_outside_during_a_run_and_leaves_at_the_end(client: DapClient, guest: AttachedSession) -> None:
     slow = "sum(exp(sin(exp(sin(exp(sin(R0:f32[1,64,256,128]))))))) < 0"
     client.request("setFunctionBreakpoints", breakpoints=[{"name": "tpu.*", "condition": slow}])
     client.request("continue", threadId=1)
