@@ -46,10 +46,11 @@ NAMES = {"found", "beside", "said", "told", "asked", "whole", "apart", "spot", "
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Python of the package and the scripts."""
-    for folder in (PACKAGE, ROOT / "scripts"):
-        for path in sorted(folder.rglob("*.py")):
-            yield path.relative_to(ROOT).as_posix(), path.read_text("utf-8")
+    """Python and C of the package, the scripts, and the pages of docs in English."""
+    for folder, pattern in ((PACKAGE, "*.py"), (PACKAGE, "*.[ch]"), (ROOT / "scripts", "*.py"), (ROOT / "docs", "*.md")):
+        for path in sorted(folder.rglob(pattern)):
+            if not path.name.endswith(".zh.md"):
+                yield path.relative_to(ROOT).as_posix(), path.read_text("utf-8")
 
 
 @pytest.mark.parametrize("pattern", PHRASES)

@@ -67,7 +67,7 @@ static void mark(Library *library, uint32_t name, const char *text, bool *is_nam
     unlock();
 }
 
-/* The functions have up to twenty arguments: those beyond a function's own are whatever lies on the stack. */
+/* The functions have up to twenty arguments: those beyond a function's own are whatever is on the stack. */
 #define STACK(M) M(g), M(h), M(i), M(j), M(k), M(l), M(m), M(n), M(o), M(p), M(q), M(r), M(s), M(t), M(u), M(v)
 #define DECLARED(name) long name
 #define USED(name) name

@@ -14,7 +14,7 @@ struct local_memory {
     uint32_t lane_count, lane_size;
 };
 
-/* The bytes of a block: from host pages, without what lies before and after the memory itself. */
+/* The bytes of a block: from host pages, without the bytes before and after the memory itself. */
 uint8_t *block_bytes(const Space *space, uint32_t block, size_t *size) {
     uint8_t *from = space->first + (uint64_t)block * BLOCK_BYTES, *to = from + BLOCK_BYTES;
     if (from < space->base)

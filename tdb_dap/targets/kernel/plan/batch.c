@@ -27,15 +27,15 @@ static int find_tensors(const Commands *c, int64_t command, const Plan *plan, in
 
 #define MOST_IN_BATCH (MOST_FUSED + 1)
 
-/* Commands that are carried out together: their numbers, and where their tensors are. After the ``count`` of a sequence comes
- * one that goes beside them, if there is one. */
+/* Commands that run together: their numbers, and the addresses of their tensors. After the ``count`` fused ones comes one
+ * that runs concurrently, if there is one. */
 typedef struct {
     int count, has_concurrent;
     int64_t numbers[MOST_IN_BATCH], pointers[MOST_IN_BATCH][MOST_OPERANDS + 2], offsets[MOST_IN_BATCH][MOST_OPERANDS + 2];
     BoundPlan all[MOST_IN_BATCH];
 } Batch;
 
-/* Whether a command is the first one, or can follow those that are there; another one may go beside them. */
+/* Add a command that is the first one, or can follow those before it; else it may run concurrently with them. */
 static int batch_add(Batch *batch, const Commands *c, int64_t command, const Plan *plan)
 {
     const int at = batch->count;

@@ -28,7 +28,7 @@ static void look_up_words(const void *row, int64_t size, const void *index, int 
         LOOKED_UP_BY(uint32_t)
 }
 
-/* Whether a function has a table beside its operands. */
+/* Whether a function has a table besides its operands. */
 int elements_has_table(int function) { return function == SERIES || function == LOOKED_UP || function == SCATTERED; }
 
 /* Axes along which a function may be cut; where an index says which words of a row are written, rows stay whole. */
@@ -204,8 +204,8 @@ static void place_part(const Elements *all, const Stored *to, const int64_t *ind
     part->channel = all->channel + (axis >= 1 ? index[1] : 0);
 }
 
-/* Piece by piece: one index of the axes before ``axis``, and ``at_once`` of that axis, each. */
-static void compute_pieces(const Elements *e, const Stored *to, int axis, int64_t at_once, int stores_directly)
+/* Block by block: one index of the axes before ``axis``, and ``at_once`` elements of that axis. */
+static void compute_blocks_of(const Elements *e, const Stored *to, int axis, int64_t at_once, int stores_directly)
 {
     Elements part = *e;
     Stored place_ = *to;
@@ -254,12 +254,12 @@ void elements_store(const Elements *e, const Stored *to)
         return;
     if (whole == count || whole >= LONG_ENOUGH) {
         /* Axes of the stretch without gaps stay together; the one before them is taken one by one. */
-        compute_pieces(e, to, axes == 4 ? 0 : 3 - axes, axes == 4 ? e->grid.shape[0] : 1, 1);
+        compute_blocks_of(e, to, axes == 4 ? 0 : 3 - axes, axes == 4 ? e->grid.shape[0] : 1, 1);
         return;
     }
     int axis = 3;
     int64_t inner = 1;
     while (axis > 0 && inner * e->grid.shape[axis] <= BLOCK)
         inner *= e->grid.shape[axis--];
-    compute_pieces(e, to, axis, BLOCK / inner, 0);
+    compute_blocks_of(e, to, axis, BLOCK / inner, 0);
 }

@@ -53,7 +53,7 @@ size_t product_lay_out(const Product *p, char *block, ProductRun *w)
     return at;
 }
 
-/* Products of float32 in chains that one takes as long as, of each way to add them. */
+/* Cost of one product, in multiplications of gemm_f32, by accumulation. */
 int64_t product_cost(const Product *p)
 {
     return p->form.how == GEMM_F16 ? 4 : p->form.how == WINDOW_F32 ? 16 : p->form.how >= WINDOW_INT ? 4 : 1;

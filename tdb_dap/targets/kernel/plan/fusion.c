@@ -6,7 +6,7 @@
 /* Bytes of results that stay in the cache until the next command reads them, about. */
 #define BYTES_OF_BLOCK ((int64_t)1 << 17)
 
-/* Whether each row of one tensor lies where that of the other one does. */
+/* Whether two tensors have their rows at the same addresses. */
 static int have_same_rows(const BoundPlan *one, int tensor, const BoundPlan *other, int second)
 {
     const int64_t *a = one->plan->row_at[tensor], *b = other->plan->row_at[second];
@@ -42,7 +42,7 @@ int can_follow(const BoundPlan *before, int count, const BoundPlan *next)
     return tiles_fit(next, MOST_PARTS);
 }
 
-/* Whether a command can be carried out beside others, and again after them. */
+/* Whether a command may run concurrently with others, and may be re-run after them. */
 int runs_concurrently(const BoundPlan *all, int count, const BoundPlan *next)
 {
     if (next->plan->product)
@@ -56,7 +56,7 @@ int runs_concurrently(const BoundPlan *all, int count, const BoundPlan *next)
     return tiles_fit(next, MOST_PARTS);
 }
 
-/* Which operand of a piece is a number for each row that is added to the other one in 32 bits, if that is all it does; else -1. */
+/* The operand of a tile that is one number per row, added to the other one in 32 bits; -1 where the tile does anything else. */
 static int number_added(const Tile *tile)
 {
     const Elements *e = &tile->work;
@@ -111,7 +111,7 @@ typedef struct {
     ProductRun *work;
 } Fusion;
 
-/* Some rows and columns of all pieces. */
+/* Some rows and columns of all tiles. */
 static void compute_block(const BoundPlan *bound, const int64_t *range)
 {
     const Plan *plan = bound->plan;

@@ -1,5 +1,5 @@
 /* Bytes of products that are read where they are stored: nothing has to be packed where all that a micro-kernel takes in one go
- * lies without gaps. */
+ * has no gaps. */
 
 #include "plan.h"
 

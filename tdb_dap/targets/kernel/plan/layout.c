@@ -2,7 +2,7 @@
 
 #include "plan.h"
 
-/* Where the rows of one operand of a piece, or of its result, begin: whether they lie without gaps. */
+/* Find where the rows of an operand of a tile, or of its result, begin; 0 where they have gaps. */
 static int add_rows(const Grid *grid, const Stored *stored, int64_t *at)
 {
     const int axis = row_axis(grid);
@@ -13,8 +13,8 @@ static int add_rows(const Grid *grid, const Stored *stored, int64_t *at)
     return 1;
 }
 
-/* The rows of tensors, if all pieces have rows of the same length. -1: there is no memory. */
-static int find_rows_of_pieces(Plan *plan)
+/* Find the rows of tensors, if all tiles have rows of the same length. -1: out of memory. */
+static int find_rows_of_tiles(Plan *plan)
 {
     const int64_t columns = plan->all[0].work.grid.shape[3];
     const int last = plan->tensors - 1;
@@ -131,7 +131,7 @@ int layout_find(Plan *plan)
         plan->row_at[plan->tensors - 1] = p->row_at;
         plan->word[plan->tensors - 1] = p->form.store_steps ? format_size[p->store[0].to.format] : 0;
         plan->amount = p->form.rows * p->form.count * p->form.columns * product_cost(p) + STEPS_OF_READING * (p->form.image + p->form.rows * p->form.count);
-    } else if (find_rows_of_pieces(plan))
+    } else if (find_rows_of_tiles(plan))
         return -1;
     for (int i = 0; i < plan->tiles; i++)
         plan->amount += STEPS_OF_ELEMENT * element_count(&plan->all[i].work.grid);

@@ -138,7 +138,7 @@ static void start_groups(const ProductRun *w, int number, int64_t top, int64_t e
         }
 }
 
-/* Sums of whole numbers as the kernel takes them. */
+/* The parameters of gemm_int. */
 GemmInt operands_gemm_int(const ProductRun *w)
 {
     const Product *p = w->p;

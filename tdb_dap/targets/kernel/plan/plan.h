@@ -31,7 +31,7 @@ typedef struct {
     int function, operands, first; /* first: the first axis that may be joined with others */
     int kind, flushes, format, steps, rule, each, how, mode;
     double low, high;
-    Stored table; /* of a series or of look-ups: a row of terms for each of so many channels, and again from the first */
+    Stored table; /* of a series or of look-ups: a row of terms for each of ``rows`` channels, repeated */
     uint32_t fill; /* beyond the words of a row, where ``fills``, else the last of them */
     int fills;
     int64_t terms, rows, channel, numbers[3]; /* channel: of the first element */
@@ -44,7 +44,7 @@ typedef struct {
 typedef struct {
     int64_t low, high, inner;
     int address; /* its place among those that a command names */
-    int order; /* where its address is the result's: 1, it lies as the result; 2, elements are read before they are written */
+    int order; /* where its address is the result's: 1, it has the result's layout; 2, elements are read before they are written */
 } Extent;
 
 /* One function over part of a command. Data of operands count from addresses; -1: a constant of its own. */
@@ -90,17 +90,16 @@ typedef struct {
     StoreStep *store;
 } Product;
 
-/* A product that is under way: operands are read before anything is written, so that they may lie anywhere; but planes of an
- * image that is not written to only when their sums are formed (``reads_planes``). ``has_pool``:
- * whether it is shared with the team. ``ranges``: of the left and right
- * factors that each part has read, see widen_range. */
+/* A product that is being computed. Operands are packed before anything is written, so that they may lie anywhere; only planes of
+ * an image that the result does not overlap are packed when their sums are formed (``reads_planes``). ``has_pool``: whether it
+ * shares its parts with the thread pool. ``ranges``: of the left and right factors of each part, see widen_range. */
 typedef struct {
     const Product *p;
     const int64_t *pointers;
     int result, normal, is_finite, uses_dot4, has_pool, reads_planes;
-    int stores_directly; /* sums go where they belong as they are formed */
+    int stores_directly; /* sums are stored in the result as they are formed */
     const Epilogue *epilogue; /* or none */
-    _Atomic int64_t lacks_memory, has_nan; /* has_nan: among the sums, and nobody knows which one it would be */
+    _Atomic int64_t lacks_memory, has_nan; /* has_nan: among the sums; which one it would be only the semantic function knows */
     uint32_t ranges[2][MOST_PARTS][2];
     void *block;
     int64_t *steps[3]; /* multiplier, amount and zero point of each row */
@@ -114,7 +113,7 @@ typedef struct {
  * of ``word`` bytes; 0, and none, where they do not lie in rows without gaps. */
 typedef struct {
     int tensors, tiles; /* tensors: the last one is the result */
-    Product *product; /* instead of pieces */
+    Product *product; /* instead of tiles */
     int64_t lane_bytes, amount; /* amount: about how many products or steps of elements it takes */
     Extent extents[MOST_TENSORS];
     int64_t rows, columns, *row_at[MOST_TENSORS];
@@ -143,8 +142,8 @@ typedef struct {
     int64_t count;
 } Commands;
 
-/* A command of pieces that needs nothing of those before it, and has nothing that they need: it is carried out at the same
- * time, as another engine of the chip would. It can be carried out again. */
+/* A command of tiles that is independent of the commands before it: it runs concurrently, as another engine of the chip would,
+ * and may be re-run. */
 typedef struct {
     const BoundPlan *bound;
     int is_done;

@@ -2,7 +2,7 @@
 
 #include "plan.h"
 
-/* Whether a product's image lies apart from its result. */
+/* Whether a product's image and its result are disjoint. */
 static int keeps_image(const BoundPlan *bound)
 {
     const Product *p = bound->plan->product;
@@ -20,8 +20,8 @@ static int stores_directly(const ProductRun *w, const BoundPlan *bound)
     return p->row_at && (product_is_integer(p) || w->is_finite || p->form.keeps_nan) && (!p->image_in_place.at || keeps_image(bound));
 }
 
-/* How many of some plans, which follow each other, are carried out: 0, and nothing is done, where the first one cannot be.
- * -1: there is no memory, and some of the first one is done. ``concurrent``: or none. */
+/* Run plans that follow each other; how many are done: 0, and nothing is done, where the first one cannot run. -1: out of
+ * memory, and some of the first one is done. ``concurrent``: or none. */
 int plan_run(const BoundPlan *all, int count, int has_pool, Concurrent *concurrent)
 {
     const Plan *plan = all->plan;

@@ -29,7 +29,7 @@ static int may_be_written(const BoundPlan *bound, int tensor, int64_t parts)
     return are_disjoint(bound, tensor, bound, last);
 }
 
-/* A piece for these addresses; 0 where a word does not lie as such words are read. */
+/* Bind a tile to addresses; 0 where a word is not aligned. */
 int bind_tile(const Tile *tile, const int64_t *pointers, int result, Elements *e, Stored *to)
 {
     *e = tile->work;
@@ -48,7 +48,7 @@ int bind_tile(const Tile *tile, const int64_t *pointers, int result, Elements *e
     return !odd;
 }
 
-/* Whether the pieces can be computed with the tensors at these addresses. */
+/* Whether the tiles can be computed with the tensors at these addresses. */
 int tiles_fit(const BoundPlan *bound, int64_t parts)
 {
     const Plan *plan = bound->plan;
@@ -63,7 +63,7 @@ int tiles_fit(const BoundPlan *bound, int64_t parts)
     return 1;
 }
 
-/* One part of as many of all pieces. */
+/* One of ``parts`` parts of all tiles. */
 static void compute_part(void *of, int64_t part, int64_t parts)
 {
     const BoundPlan *bound = of;
@@ -97,7 +97,7 @@ static void part_of_two(void *of, int64_t part, int64_t parts)
     both->tasks[second](both->of[second], second ? thread * (each - own) + at - own : thread * own + at, both->parts[second]);
 }
 
-/* All parts of some work, and the command beside it, if there is one. */
+/* Run all parts of some work, and the concurrent command, if there is one. */
 void parallel_for_with(int has_pool, int64_t parts, ParallelTask task, void *of, Concurrent *concurrent)
 {
     const int64_t threads = pool_threads(has_pool);
@@ -116,7 +116,7 @@ void parallel_for_with(int has_pool, int64_t parts, ParallelTask task, void *of,
     parallel_for(has_pool, parts + threads, part_of_two, &both);
 }
 
-/* All pieces; 0, and nothing is done, where they cannot be computed. */
+/* Run all tiles; 0, and nothing is done, where they cannot be computed. */
 int run_tiles(const BoundPlan *bound, int has_pool, Concurrent *concurrent)
 {
     BoundPlan all = *bound;

@@ -33,7 +33,7 @@ static int described(PyObject *array, ArrayInterface *found, PyObject **capsule)
     return 1;
 }
 
-/* Where an array without gaps lies; a number is an address by itself. */
+/* The address of an array without gaps; a number is an address by itself. */
 static int address_of(PyObject *given, void *address)
 {
     unsigned long long *out = address;

@@ -35,7 +35,7 @@ static inline const void *element_address(const Grid *grid, const Stored *operan
     return (const char *)operand->data + at * format_size[operand->format];
 }
 
-/* A whole number as it is stored. */
+/* An integer as it is stored. */
 static inline int64_t int_at(const void *data, int format)
 {
     switch (format) {
@@ -62,7 +62,7 @@ static inline int64_t format_bound(int format)
     }
 }
 
-/* Whether 32 bits hold all results of an operation on whole numbers. */
+/* Whether 32 bits hold all results of an operation on integers. */
 static inline int fits_32_bits(const Grid *grid, int kind)
 {
     const int64_t word = (int64_t)1 << 31, a = format_bound(grid->operands[0].format);
@@ -87,7 +87,7 @@ static inline int row_axis(const Grid *grid)
     return found < 0 ? 0 : found;
 }
 
-/* The axis with the most elements, the first one of several, among so many. */
+/* The axis with the most elements, the first of several, among ``axes``. */
 static inline int longest_axis(const int64_t *shape, int axes)
 {
     int found = 0;

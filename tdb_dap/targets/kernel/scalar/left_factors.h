@@ -23,7 +23,7 @@ static inline void pack_left_f32(const float *numbers, int64_t first, int64_t la
     }
 }
 
-/* As (block, pair, ROWS, 2); a last product without a partner has a zero beside it. */
+/* As (block, pair, ROWS, 2); a last product without a partner is paired with a zero. */
 static inline void pack_left_pairs(const int16_t *numbers, int64_t first, int64_t last, int64_t count, int16_t *packed)
 {
     const int64_t pairs = (count + 1) / 2;
@@ -63,26 +63,26 @@ static inline uint32_t sum_of_bytes(const uint8_t *numbers, int type, int64_t co
 
 /* Bytes as (block, quad, ROWS, 4); products that are not there have zeros. After all blocks the sum of the factors of each
  * row follows, int32 (block, ROWS), where ``type``, that of the right factors, is the same: together
- * blocks * ROWS * (4 * quads + 4) bytes. */
+ * blocks * ROWS * (4 * fours + 4) bytes. */
 static inline void pack_left_dot4(const RowsOfBytes *all, int left_type, int type, int64_t first, int64_t last, uint8_t *packed)
 {
-    const int64_t count = all->count, quads = (count + 3) / 4, blocks = (all->rows + ROWS - 1) / ROWS;
-    uint8_t *sums = packed + blocks * ROWS * quads * 4;
-    packed += first * quads * 4;
-    for (int64_t top = first; top < last; top += ROWS, packed += quads * ROWS * 4) {
+    const int64_t count = all->count, fours = (count + 3) / 4, blocks = (all->rows + ROWS - 1) / ROWS;
+    uint8_t *sums = packed + blocks * ROWS * fours * 4;
+    packed += first * fours * 4;
+    for (int64_t top = first; top < last; top += ROWS, packed += fours * ROWS * 4) {
         const int64_t height = last - top < ROWS ? last - top : ROWS;
         const uint8_t *row_of[ROWS];
         int32_t totals[ROWS] = {0};
         for (int64_t row = 0; row < height; row++)
             row_of[row] = (const uint8_t *)all->numbers + (all->at ? all->at[top + row] : (top + row) * count);
         if (height < ROWS || count % 4)
-            memset(packed, 0, (size_t)(quads * ROWS * 4));
+            memset(packed, 0, (size_t)(fours * ROWS * 4));
         for (int64_t quad = 0; quad < count / 4; quad++)
             for (int64_t row = 0; row < height; row++)
                 memcpy(packed + (quad * ROWS + row) * 4, row_of[row] + quad * 4, 4);
         for (int64_t k = count / 4 * 4; k < count; k++)
             for (int64_t row = 0; row < height; row++)
-                packed[((quads - 1) * ROWS + row) * 4 + k % 4] = row_of[row][k];
+                packed[((fours - 1) * ROWS + row) * 4 + k % 4] = row_of[row][k];
         for (int64_t row = 0; left_type == type && row < height; row++)
             totals[row] = (int32_t)sum_of_bytes(row_of[row], type, count);
         memcpy(sums + top * (int64_t)sizeof(int32_t), totals, sizeof totals);

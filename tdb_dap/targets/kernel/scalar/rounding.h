@@ -42,7 +42,7 @@ ALWAYS_INLINE int64_t rounded_shift(int64_t v, int right, ShiftRounding r)
     return plus(quotient, (rest + r.added + ((v >> r.from) & r.mask)) >> right);
 }
 
-/* The steps of one row in a form that is cheaper, where its numbers allow that; results are those of the steps.
+/* Requantisation of one row in a cheaper form with the same results, where its numbers allow that.
  *
  * IN_32_BITS: sums of 32 bits are limited and cut. SHIFTED_ONCE: rounded without overflow, as rounding_of says, and moved to the
  * zero point. */

@@ -71,7 +71,7 @@ static void NAME(int16_of_floats)(const Grid *grid, int mode, float low, float h
     }
 }
 
-/* Floats as whole numbers: rounded by mode, limited, NaN gives 0. */
+/* Floats to integers: rounded by mode, limited; NaN gives 0. */
 static void NAME(ints_of_floats)(const Grid *grid, int mode, double low, double high, int size, void *result)
 {
     float numbers[CHUNK];
@@ -116,7 +116,7 @@ static void NAME(floats_of_floats)(const Grid *grid, int flushes, int format, vo
     }
 }
 
-/* float32 rounded to whole numbers by mode; a zero keeps the sign, what is not finite stays. */
+/* float32 rounded to integral numbers by mode; a zero keeps the sign, what is not finite stays. */
 static void NAME(integral_floats)(const Grid *grid, int mode, float *result)
 {
     float numbers[CHUNK];
@@ -182,7 +182,7 @@ static void NAME(floats_of_ints)(const Grid *grid, int format, void *result)
     }
 }
 
-/* Halves rounded to whole numbers by mode; a zero keeps the sign, what is not finite stays. */
+/* Halves rounded to integral numbers by mode; a zero keeps the sign, what is not finite stays. */
 static void NAME(integral_halves)(const Grid *grid, int mode, uint16_t *result)
 {
     float numbers[CHUNK];

@@ -11,7 +11,7 @@
 /* From a row of as many elements on, what holds for a row is taken together. */
 #define LONG_ROW 32
 
-/* Calls READ(out, address, step, count) for each stretch of elements [first, first + count) that lies in one row. */
+/* Calls READ(out, address, step, count) for the elements [first, first + count) of each row. */
 #define FOR_ROWS(grid, operand, first, count, READ)                                                                    \
     for (int64_t done_ = 0; done_ < (count);) {                                                                        \
         const int64_t at_ = (first) + done_, column_ = at_ % (grid)->shape[3];                                         \

@@ -76,7 +76,7 @@ static inline floats NAME(with_part)(floats total, floats part)
 #endif
 #define PRODUCT(r) (factor * left[i * ROWS + r])
 
-/* One group of AT_ONCE rows, whose sums are added to ``totals``. */
+/* One group of TILE_ROWS rows, whose sums are added to ``totals``. */
 static void NAME(add_group)(floats *totals, const float *left, const float *panel, int64_t count, NAME(doubts) *doubt)
 {
 #define STARTED(r) ints window_max##r = {0}, sum##r = {0};
@@ -126,7 +126,7 @@ static void NAME(add_by_rows)(floats *totals, const float *left, const float *pa
     }
 }
 
-/* ``totals`` of ``rows``, at most AT_ONCE, plus groups, one by one; all factors are finite. A group's sum is the exact
+/* ``totals`` of ``rows``, at most TILE_ROWS, plus groups, one by one; all factors are finite. A group's sum is the exact
  * one of truncated products, rounded. ``left``: (count, ROWS). ``drops``: as above, or none. */
 static void NAME(add_groups)(floats *totals, const float *left, const float *panel, int64_t rows, int64_t count,
                              int64_t size, const unsigned char *drops, NAME(doubts) *doubt)
@@ -199,7 +199,7 @@ static inline void NAME(copy_lanes)(void *to, const void *from, int64_t used)
         memcpy(to, from, (size_t)used * sizeof(float));
 }
 
-/* Products [start, start + count) of AT_ONCE rows from ``top`` on, added to ``used`` totals of each from ``first`` on.
+/* Products [start, start + count) of TILE_ROWS rows from ``top`` on, added to ``used`` totals of each from ``first`` on.
  * ``panel``: from the first one of these products on; whether it ``is_finite``. */
 static void NAME(gemm_f16_tile)(const Left *left, const Right *right, const GemmF16 *gemm, const NAME(Prepared) *p,
                                const float *panel, int is_finite, int64_t top, int64_t first, int64_t used,

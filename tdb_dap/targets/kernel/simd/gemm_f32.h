@@ -6,7 +6,7 @@
 
 #include "panels.h"
 
-/* Both chains of one output, flushing at every step. ``even`` and ``odd`` are what the chains start from. */
+/* Both accumulators of one output, flushing at every step. ``even`` and ``odd``: their initial values. */
 static inline float gemm_f32_scalar(const float *left, const float *right, int64_t step, int64_t count, float even, float odd,
                             const GemmF32 *gemm)
 {
@@ -26,7 +26,7 @@ static inline float start_of(const GemmF32 *gemm, int side, int64_t row, int64_t
     return start->numbers[row * start->row + column * start->column];
 }
 
-/* Both chains of AT_ONCE x LANES outputs: sums[side][row] += left[k][row] * panel[k], every second k to each side.
+/* Both accumulators of TILE_ROWS x LANES outputs: sums[side][row] += left[k][row] * panel[k], every second k to each side.
  * The first product goes to side 0. */
 static void NAME(accumulate)(floats *even, floats *odd, const float *left, const float *panel, int64_t count)
 {
@@ -67,7 +67,7 @@ static inline floats NAME(started)(const Start *start, int64_t row, int64_t colu
     return AT(numbers);
 }
 
-/* AT_ONCE rows from ``top`` on and ``used`` columns from ``first`` on, whose factors are in a panel. */
+/* TILE_ROWS rows from ``top`` on and ``used`` columns from ``first`` on, whose factors are in a panel. */
 static void NAME(gemm_f32_tile)(const Left *left, const Right *right, const GemmF32 *gemm, const float *panel,
                                    int64_t top, int64_t first, int64_t used)
 {
@@ -105,7 +105,7 @@ static void NAME(gemm_f32_tile)(const Left *left, const Right *right, const Gemm
     }
 }
 
-/* Two interleaved chains per output; see the function of that name in dot.py. */
+/* Two interleaved accumulators per output; see ``interleaved`` in arithmetic/dot.py. */
 static int NAME(gemm_f32)(const Left *left, const Right *right, const GemmF32 *gemm)
 {
     const int64_t size = right->count * LANES, panels = NAME(panels_at_once)(size * (int64_t)sizeof(float));

@@ -67,7 +67,7 @@ typedef struct {
     int64_t first, used;
 } TileSums;
 
-/* The same with quads of bytes, those on the left signed or not, the others the other way round; sums of a row start
+/* The same with 4-way dot products of bytes: left ones signed and right ones unsigned, or the reverse; sums of a row start
  * from ``begin``. */
 ALWAYS_INLINE void tile_dot4(const TileSums *to, const uint8_t *left, const uint8_t *panel, int64_t count, const int32_t *begin,
                          const int left_signed)
@@ -131,7 +131,7 @@ static inline char *NAME(row_of_result)(const GemmInt *w, const Requantisation *
 }
 
 #if LANES == 16
-/* Where the sums of AT_ONCE rows from ``top`` on go, and what they start from; 0 where they are not the results as they are,
+/* Where the sums of TILE_ROWS rows from ``top`` on go, and what they start from; 0 where they are not the results as they are,
  * or there are fewer rows. */
 static int find_plain_rows(const GemmInt *w, const Requantisation *r, const FastRequant *steps, int64_t top, void *result, TileSums *to)
 {
@@ -147,7 +147,7 @@ static int find_plain_rows(const GemmInt *w, const Requantisation *r, const Fast
 }
 #endif
 
-/* AT_ONCE rows from ``top`` on and ``used`` columns from ``first`` on, whose factors are in a panel. */
+/* TILE_ROWS rows from ``top`` on and ``used`` columns from ``first`` on, whose factors are in a panel. */
 static void NAME(gemm_int_tile)(const GemmInt *w, const Requantisation *r, const FastRequant *steps, const void *panel,
                              int64_t top, int64_t first, int64_t used, void *result)
 {

@@ -164,7 +164,7 @@ static void NAME(pack)(float *panel, const Right *right, int64_t first, int64_t 
 }
 
 #if LANES == 16
-/* A panel [pair][2 * LANES][2] of 16-bit numbers; a last product without a partner has zeros beside it. */
+/* A panel [pair][2 * LANES][2] of 16-bit numbers; a last product without a partner is paired with zeros. */
 static void NAME(pack_pairs)(int16_t *panel, const GemmInt *w, int64_t first, int64_t used)
 {
     NAME(Runs) runs;

@@ -20,13 +20,13 @@ typedef struct {
     int64_t count, columns, first, last;
 } Right;
 
-/* What chains start from: numbers[row * row step + column * column step]. */
+/* Initial values of accumulators: numbers[row * row step + column * column step]. */
 typedef struct {
     const float *numbers;
     int64_t row, column;
 } Start;
 
-/* What is done with a block of results as soon as it is written: rows [range[0], range[1]), columns [range[2], range[3]). */
+/* Epilogue of each finished block of results: rows [range[0], range[1]), columns [range[2], range[3]). */
 typedef struct {
     void (*compute)(const void *of, const int64_t *range);
     const void *of;
@@ -63,9 +63,9 @@ typedef struct {
     int nan_wins, drops_bits;
 } GemmF16;
 
-/* Whole numbers: left factors as (block, pair, ROWS, 2) of 16 bits; right ones as in Right, of a ``type``. Sums
+/* Integers: left factors as (block, pair, ROWS, 2) of 16 bits; right ones as in Right, of a ``type``. Sums
  * start from start[row * row step + column * column step], or from zeros. Instead of ``left``, where both factors are
- * bytes and ``has_dot4``: ``quads`` of ``left_type``, as packed_quads writes them. ``row_at``: as in Chains. */
+ * bytes and ``has_dot4``: ``left_dot4`` of ``left_type``, as pack_left_dot4 writes them. ``row_at``: as in GemmF32. */
 typedef struct {
     const int16_t *left;
     const void *image;
@@ -79,7 +79,7 @@ typedef struct {
     const Epilogue *epilogue;
 } GemmInt;
 
-/* Where the steps of a row do not depend on the column they are brought into their short form once. */
+/* The fast form of a row, where its steps do not depend on the column. */
 static inline FastRequant fast_requant_of_row(const GemmInt *w, const Requantisation *r, int64_t row)
 {
     const int is_known = !w->start || w->start_column == 0;

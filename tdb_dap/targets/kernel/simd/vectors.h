@@ -14,7 +14,7 @@
 #define NAME(x) x##_4
 #endif
 
-/* The lanes of a vector of 16 that begins with element ``i`` of so many. */
+/* The lanes of a vector of 16 that begins with element ``i`` of ``count``. */
 #define USED_OF(i, count) ((count) - (i) < 16 ? (__mmask16)((1u << ((count) - (i))) - 1) : (__mmask16)0xffff)
 
 typedef float NAME(floats) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));

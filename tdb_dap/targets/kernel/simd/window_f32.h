@@ -137,7 +137,7 @@ ALWAYS_INLINE int weigh_row(const WindowF32 *w, const float *image, int64_t p, c
     else
         for (int64_t k = 0; k < w->taps; k++)
             for (int v = 0; v < VECTORS; v++)
-                if (v * 16 < lanes) /* else zeros are added to what nobody asks for */
+                if (v * 16 < lanes) /* else zeros are added to unused lanes */
                     add_lanes(&s, v, lanes_at(image + w->offsets[k] + v * 16 * step, step, lanes - v * 16), _mm512_set1_ps(weights[k]),
                               format);
     return end_lanes(&s, lanes, w->taps + (w->starts != NULL), out);
@@ -154,7 +154,7 @@ static int weigh_any_row(const WindowF32 *w, const float *image, int64_t p, int6
                               : weigh_row(w, image, p, 2, lanes, BF16, out);
 }
 
-/* A plane of results: row by row, or, where rows are short and taken together with what lies between them, ``apart``
+/* A plane of results: row by row, or, where rows are short and computed with the numbers between them, ``apart``
  * results from one to the next, block by block of that stretch. */
 static void weigh_plane(const WindowF32 *w, int64_t p, int64_t apart, float *result)
 {

@@ -38,7 +38,7 @@ typedef struct {
     int count;
 } Dot4;
 
-/* All taps as quads; ``count``: 0 where bytes are not multiplied so. Of one plane: weights as bytes, whether these are
+/* All taps in fours; ``count``: 0 where bytes have no 4-way dot product. Of one plane: weights as bytes, whether these are
  * signed, what all bytes of the image are changed by so that they have signs where the weights have none, and the other
  * way round, and what sums start from because of that. */
 typedef struct {
@@ -140,7 +140,7 @@ static void sum_dot4(int32_t *out, const uint8_t *image, const Dot4Weights *dot4
 }
 #endif
 
-/* Sums of ``count`` results one beside the other, from element ``at`` of the image on. */
+/* Sums of ``count`` adjacent results, from element ``at`` of the image on. */
 static void NAME(sum_taps)(int32_t *sums, const WindowInt *w, int64_t plane, int64_t at, int64_t count)
 {
     memset(sums, 0, (size_t)count * sizeof *sums);
@@ -160,7 +160,7 @@ static void NAME(copy_rows)(int32_t *to, const int32_t *from, int64_t rows, int6
         }
 }
 
-/* Rows of results that are short are summed as one stretch of the image, with what lies between them, which is dropped.
+/* Rows of results that are short are summed as one run of the image, with the numbers between them, which are dropped.
  * ``row_step``: results in a stretch from one row to the next; 0: rows are summed one by one. */
 static int64_t NAME(step_of_joined_rows)(const WindowInt *w)
 {
