@@ -47,7 +47,12 @@ NAMES = {"found", "beside", "said", "told", "asked", "whole", "apart", "spot", "
 
 def texts() -> Iterator[tuple[str, str]]:
     """Python and C of the package, the scripts, and the pages of docs in English."""
-    for folder, pattern in ((PACKAGE, "*.py"), (PACKAGE, "*.[ch]"), (ROOT / "scripts", "*.py"), (ROOT / "docs", "*.md")):
+    for folder, pattern in (
+        (PACKAGE, "*.py"),
+        (PACKAGE, "*.[ch]"),
+        (ROOT / "scripts", "*.py"),
+        (ROOT / "docs", "*.md"),
+    ):
         for path in sorted(folder.rglob(pattern)):
             if not path.name.endswith(".zh.md"):
                 yield path.relative_to(ROOT).as_posix(), path.read_text("utf-8")
