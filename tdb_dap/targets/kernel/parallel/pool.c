@@ -1,6 +1,6 @@
 /* Workers are started once, stay until the process ends, and touch neither Python objects nor the GIL. Between two pieces of
  * work they spin for some microseconds, so that short commands can be shared, too; then they sleep on a lock. Threads and
- * locks are CPython's, which has them on every system. docs/decisions/own-thread-pool.md says why this is no library. */
+ * locks are CPython's, which has them on every system. docs/decisions/thread-pool.md says why this is no library. */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
