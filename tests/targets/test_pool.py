@@ -84,7 +84,7 @@ def test_a_copy_of_the_process_has_threads_of_its_own() -> None:
         from tdb_dap.targets import kernel
         from tests.targets.commands import chip_named
         from tests.targets.test_plans import Bench
-        from tests.targets.test_team import carried_out
+        from tests.targets.test_pool import carried_out
 
         bench = Bench(chip_named("BM1684X"))
         with kernel.shared(3, worth=64):
