@@ -1,4 +1,4 @@
-/* Integer arithmetic that wraps, the ways to round, and requantisation of one row. */
+/* Wrapping integer arithmetic, rounding shifts, and the parameters of requantisation. */
 
 #ifndef TDB_DAP_SCALAR_ROUNDING_H
 #define TDB_DAP_SCALAR_ROUNDING_H
@@ -15,7 +15,7 @@ static inline int64_t times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a
 static inline int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 static inline int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
 
-/* v / 2^right rounded: (v + added + ((v >> from) & mask)) >> right; one form of all ways to round. */
+/* v / 2^right rounded: (v + added + ((v >> from) & mask)) >> right; one form for all rounding modes. */
 typedef struct {
     int64_t added, mask;
     int from;
@@ -35,7 +35,7 @@ ALWAYS_INLINE ShiftRounding rounding_of(int mode, int right)
     }
 }
 
-/* The same of any number of 64 bits: what is added would overflow, so only what is shifted out is rounded. */
+/* The same for any 64-bit number: adding to it could overflow, so only the bits that are shifted out are rounded. */
 ALWAYS_INLINE int64_t rounded_shift(int64_t v, int right, ShiftRounding r)
 {
     const int64_t quotient = v >> right, rest = minus(v, (int64_t)((uint64_t)quotient << right));
@@ -62,13 +62,13 @@ static inline int32_t within_word(int64_t number)
     return number < INT32_MIN ? INT32_MIN : number > INT32_MAX ? INT32_MAX : (int32_t)number;
 }
 
-/* Whether a multiplier has 32 bits, and a shift goes to the right by fewer bits than products have. */
+/* Whether a multiplier fits 32 bits and a shift is a right shift within the width of the products. */
 static inline int shifts_right(int64_t multiplier, int64_t amount)
 {
     return amount <= 0 && amount >= -LARGEST_SHIFT && multiplier == within_word(multiplier);
 }
 
-/* ``start``: what is added to a sum of 32 bits before the steps, where ``is_known``; else that is any number. */
+/* ``start``: initial value of the sums, if ``is_known``; else it may be any number. */
 static inline FastRequant fast_requant(const Requantisation *r, int64_t row, int64_t start, int is_known)
 {
     const int64_t multiplier = r->multiplier[row], amount = r->amount[row];
@@ -83,7 +83,7 @@ static inline FastRequant fast_requant(const Requantisation *r, int64_t row, int
         s.high = within_word(r->high);
     } else if (shifts_right(multiplier, amount) && (is_word || is_near) &&
                (is_word || 4 * multiplier == within_word(4 * multiplier))) {
-        /* Neither products nor what is added to them exceed 2^62: sums have 32 bits, or 33. */
+        /* Sums have at most 33 bits: products and the rounding term stay below 2^62. */
         s.form = SHIFTED_ONCE;
         s.right = (int)-amount;
         s.rounding = rounding_of(r->mode, s.right);

@@ -1,5 +1,5 @@
-/* Matrix products of integers, exact in 32 bits, and requantisation: (sum + bias) multiplied, shifted, limited and cut. The
- * caller answers for sums that 32 bits hold.
+/* Matrix products of integers, exact in 32 bits, and requantisation: (sum + bias) multiplied, shifted, clamped, truncated. The
+ * caller makes sure that 32 bits hold the sums.
  *
  * Factors are 16 bits wide and packed in pairs: one instruction multiplies two pairs and adds them. Vectors of 16 lanes take
  * bytes in fours as well (4-way dot product, VNNI): one instruction multiplies four signed bytes with four unsigned ones, and
@@ -17,7 +17,7 @@
 static inline ints NAME(add_pairs)(ints sum, ints left, ints right)
 {
 #if LANES == 16
-    /* The intrinsic function of this instruction makes compilers copy every sum in every round of a loop. */
+    /* With the intrinsic, compilers copy every sum in every iteration. */
     __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(left), "v"(right));
     return sum;
 #elif LANES == 8
@@ -25,7 +25,7 @@ static inline ints NAME(add_pairs)(ints sum, ints left, ints right)
 #elif defined(__SSE2__)
     return (ints)_mm_add_epi32((__m128i)sum, _mm_madd_epi16((__m128i)left, (__m128i)right));
 #else
-    /* The lower halves are shifted up and down again for their signs. */
+    /* Shifting left and right again sign-extends the lower halves. */
     const ints low = (left << 16 >> 16) * (right << 16 >> 16), high = (left >> 16) * (right >> 16);
     return sum + low + high;
 #endif
@@ -61,18 +61,18 @@ static inline __m512i add_dot4(__m512i sum, __m512i unsigned_bytes, __m512i sign
     return sum;
 }
 
-/* Where the sums of each row of a tile go: the first ``used`` of them, from column ``first`` on; they start from ``begin``. */
+/* Destination of each row of a tile: ``used`` sums from column ``first`` on, with initial values ``begin``. */
 typedef struct {
     int32_t *rows[ROWS], begin[ROWS];
     int64_t first, used;
 } TileSums;
 
-/* The same with 4-way dot products of bytes: left ones signed and right ones unsigned, or the reverse; sums of a row start
- * from ``begin``. */
+/* The same with 4-way dot products of bytes: left ones signed and right ones unsigned, or the reverse. ``begin``: initial value
+ * of each row. */
 ALWAYS_INLINE void tile_dot4(const TileSums *to, const uint8_t *left, const uint8_t *panel, int64_t count, const int32_t *begin,
                          const int left_signed)
 {
-    /* Of an array compilers keep the sums in memory, too. */
+    /* Separate variables: compilers would spill an array to memory. */
 #define EACH_ROW(what) what(0) what(1) what(2) what(3) what(4) what(5) what(6) what(7)
 #define BEGUN(r) __m512i low##r = _mm512_set1_epi32(begin[r]), high##r = low##r;
 #define WITH_PRODUCTS(r)                                                                                               \
@@ -108,8 +108,8 @@ ALWAYS_INLINE void tile_dot4(const TileSums *to, const uint8_t *left, const uint
 #undef PUT_SOME
 }
 
-/* Sums of one block of rows. Factors that both have signs, or both have none: the right ones are taken 128 higher, or
- * lower, than they are, and 128 times the sum of the left ones goes off again. */
+/* Sums of one block of rows. If both factors are signed, or both unsigned, the right ones are offset by 128, and 128 times the sum
+ * of the left ones is subtracted. */
 static void gemm_int_tile_dot4(const TileSums *to, const GemmInt *w, int64_t top, const uint8_t *panel)
 {
     const int64_t count = (w->count + 3) / 4, blocks = (w->rows + ROWS - 1) / ROWS, block = top / ROWS;
@@ -131,8 +131,7 @@ static inline char *NAME(row_of_result)(const GemmInt *w, const Requantisation *
 }
 
 #if LANES == 16
-/* Where the sums of TILE_ROWS rows from ``top`` on go, and what they start from; 0 where they are not the results as they are,
- * or there are fewer rows. */
+/* Destinations and initial values of TILE_ROWS rows from ``top`` on; 0 if sums need requantisation, or there are fewer rows. */
 static int find_plain_rows(const GemmInt *w, const Requantisation *r, const FastRequant *steps, int64_t top, void *result, TileSums *to)
 {
     if (!w->left_dot4 || r->size != (int)sizeof **to->rows || top + ROWS > w->last_row || (w->start && w->start_column))
@@ -202,7 +201,7 @@ static void NAME(pack_int)(void *panel, const GemmInt *w, int64_t first, int64_t
     NAME(pack_pairs)(panel, w, first, used);
 }
 
-/* -1: there is no memory; -2: this width has no use for bytes. */
+/* -1: out of memory; -2: this width has no 4-way dot product. */
 static int NAME(gemm_int)(const GemmInt *w, const Requantisation *r, void *result)
 {
     const int64_t rows = w->last_row - w->first_row;

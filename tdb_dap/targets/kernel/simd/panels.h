@@ -1,16 +1,16 @@
 /* Right factors packed into panels, a block of columns at a time.
  *
  * The right factor of product k at output column j is image[taps[k] + places[j]]; a negative tap stands for zeros. The columns
- * of a block fall into runs: places that are one number, or two, apart. Runs are found once per block; every product then copies
- * each run at once. Nothing outside of the image is read. */
+ * of a block form runs: offsets that are 1 or 2 apart. Runs are found once per block; every product then copies whole runs. Nothing
+ * outside the image is read. */
 
 #ifndef TDB_DAP_SIMD_PANELS_H
 #define TDB_DAP_SIMD_PANELS_H
 
 #include "vectors.h"
 
-/* Lanes [first, first + count) at place + (lane - first) * step; with AVX-512 by masks: ``at`` is where lane 0 would
- * be, ``even`` has a bit for every second number that a step of two meets. */
+/* Lanes [first, first + count) at place + (lane - first) * step; for AVX-512 masks ``at`` is the offset of
+ * lane 0, and ``even`` has a bit for every second number of a run with step 2. */
 typedef struct {
     int64_t element_address, at;
     uint64_t even;
@@ -45,13 +45,13 @@ static void NAME(find_runs)(NAME(Runs) *found, const int64_t *places, int used)
     }
 }
 
-/* Whether all lanes are one stretch. */
+/* Whether all lanes are one run with step 1. */
 static inline int NAME(is_stretch)(const NAME(Runs) *runs, int lanes)
 {
     return runs->count == 1 && runs->used == lanes && runs->runs[0].step == 1;
 }
 
-/* Words of one product, lane by lane. Two lanes at a time are not worth a loop of their own. */
+/* Words of one product, lane by lane. Runs of two lanes do not pay for a loop. */
 #define COPIED_RUNS(Word, out, from, apart)                                                                            \
     {                                                                                                                  \
         if (runs->count * 2 > runs->used)                                                                              \
@@ -66,7 +66,7 @@ static inline int NAME(is_stretch)(const NAME(Runs) *runs, int lanes)
     }
 
 #if LANES == 16
-/* Where a word would be: with masks, an address itself may lie outside of the image. */
+/* Address of a word that a mask may exclude: it may be outside the image. */
 #define FAR(Word, from, at) ((const void *)((uintptr_t)(from) + (uintptr_t)((at) * (int64_t)sizeof(Word))))
 
 static inline __m512 floats_of_runs(const float *from, const NAME(Runs) *runs)
@@ -184,14 +184,14 @@ static void NAME(pack_pairs)(int16_t *panel, const GemmInt *w, int64_t first, in
                 rows[side] = w->type == SIGNED_BYTES ? _mm512_cvtepi8_epi16(bytes) : _mm512_cvtepu8_epi16(bytes);
             }
         }
-        /* Interleaved within each 128 bits; then these are put in the order of the lanes. */
+        /* Interleave within each 128 bits, then permute into lane order. */
         const __m512i low = _mm512_unpacklo_epi16(rows[0], rows[1]), high = _mm512_unpackhi_epi16(rows[0], rows[1]);
         _mm512_storeu_si512(panel + k * 2 * LANES, _mm512_permutex2var_epi64(low, order, high));
         _mm512_storeu_si512(panel + k * 2 * LANES + 2 * LANES, _mm512_permutex2var_epi64(low, behind, high));
     }
 }
 
-/* A panel [quad][2 * LANES][4] of bytes, all of them changed by ``flips``; anything for products that are not there. */
+/* A panel [quad][2 * LANES][4] of bytes, XORed with ``flips``; padding products have any value. */
 static void pack_dot4(uint8_t *panel, const GemmInt *w, int64_t first, int64_t used, int flips)
 {
     NAME(Runs) runs;
@@ -268,8 +268,8 @@ static void NAME(pack_pairs)(int16_t *panel, const GemmInt *w, int64_t first, in
 #endif
 #undef COPIED_RUNS
 
-/* Bytes of panels that are packed before their products are formed: left factors that were read stay in the nearest
- * cache for all of them, and neighbours in the result are written one after the other. */
+/* Bytes of panels that are packed before their products are computed: left factors then stay in the L1 cache, and adjacent results
+ * are written one after the other. */
 #define STRIP (1 << 17)
 #define MOST_PANELS 32
 

@@ -1,4 +1,4 @@
-/* Requantisation of sums: rectified, multiplied, shifted with rounding, moved to a zero point, limited, and cut to their width;
+/* Requantisation of sums: ReLU, multiplier, rounding shift, zero point, clamp, truncation;
  * see arithmetic/requantisation.py. Sums and products wrap as in NumPy. */
 
 #ifndef TDB_DAP_SIMD_REQUANTISE_H
@@ -8,7 +8,7 @@
 
 #define CHUNK_OF_ROW 512 /* numbers at a time, those of CHUNK in elements.h */
 
-/* The numbers of a row, some at a time: every step is a loop of its own, which compilers turn into vectors. */
+/* Requantise numbers of one row: a loop per step, so that compilers vectorise each. */
 static inline void NAME(requantise_row)(const Requantisation *r, int64_t row, const int64_t *numbers, int64_t *out,
                                            int64_t count)
 {
@@ -34,7 +34,7 @@ static inline void NAME(requantise_row)(const Requantisation *r, int64_t row, co
     }
 }
 
-/* The same where every number has steps of its own; shifts are those of a single number. */
+/* The same with a multiplier, shift and zero point per number. */
 static void NAME(requantise_each)(const Requantisation *r, const int64_t *numbers, const int64_t *multiplier,
                                    const int64_t *amount, const int64_t *zero, int64_t *out, int64_t count)
 {
@@ -82,14 +82,14 @@ ALWAYS_INLINE void NAME(store_low_bytes)(const Requantisation *r, const int64_t 
         memcpy((int64_t *)result + start, out, (size_t)count * sizeof *out);
 }
 
-/* What sums start from: numbers ``step`` apart, or one number for all of them. */
+/* Initial values of sums: numbers ``step`` apart, or one for all. */
 typedef struct {
     const int64_t *numbers;
     int64_t step;
 } NAME(StartOfRow);
 
-/* ``count`` sums of a row after the steps, the first ``used`` of them stored from element ``to`` of a result on.
- * ``sums`` are changed. The caller's ``count`` is a constant, where that is possible: then loops need no rests. */
+/* Requantise ``count`` sums of a row and store the first ``used`` from element ``to`` of a result on; ``sums`` are overwritten. Where
+ * ``count`` is a constant of the caller, loops have no remainder. */
 ALWAYS_INLINE void NAME(requantise)(const Requantisation *r, const FastRequant *s, int64_t row, int32_t *sums,
                                 const NAME(StartOfRow) *begin, void *result, int64_t to, int64_t used, const int64_t count)
 {

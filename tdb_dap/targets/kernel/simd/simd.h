@@ -1,4 +1,4 @@
-/* Micro-kernels of one vector width, and what they compute from. */
+/* The micro-kernels of one vector width, and their parameters. */
 
 #ifndef TDB_DAP_SIMD_SIMD_H
 #define TDB_DAP_SIMD_SIMD_H
@@ -32,10 +32,10 @@ typedef struct {
     const void *of;
 } Epilogue;
 
-/* Results of a block, at least, where there are as many. */
+/* Least number of results that an epilogue is called for. */
 #define LEAST_EPILOGUE ((int64_t)1 << 13)
 
-/* Rows [*begun, row) of some columns are written; ``is_last``: there are no more of these columns. */
+/* Call the epilogue for rows [*pending, row) of some columns, if they are enough; ``is_last``: the columns are complete. */
 static inline void run_epilogue(const Epilogue *epilogue, int64_t *pending, int64_t row, int is_last, int64_t first, int64_t last)
 {
     const int64_t range[4] = {*pending, row, first, last};
@@ -100,7 +100,7 @@ typedef struct {
 
 /* ``image``: planes of ``plane`` numbers; ``weights``: (planes, taps); ``starts``: (planes), or none; ``offsets``: of the
  * taps in a plane. Results are (planes, height, width), ``line`` and ``step`` numbers of the image apart.
- * ``negative``: sums that nothing else starts start at -0, so that the first term comes out as it is. */
+ * ``negative``: sums without a start begin with -0, so that the first term keeps its sign. */
 typedef struct {
     const float *image, *weights, *starts;
     const int64_t *offsets;
