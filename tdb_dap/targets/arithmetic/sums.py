@@ -112,6 +112,8 @@ class Sums:
     group: Group | None = None
     steps: Steps | None = None
     """Of all rows; numbers that each row has of its own are packed."""
+    rectifies: bool = False
+    """Whether sums of floats that are not positive become zero."""
     window: Window | None = None
     keeps_nan: bool = False
     """Whether any NaN may come out; else the kernel leaves sums alone of which one is a NaN."""
@@ -156,7 +158,7 @@ class Sums:
             numbers=_numbers(requantisation),
             mode=requantisation.mode,
             held=requantisation.held,
-            rectified=requantisation.rectified,
+            rectified=requantisation.rectified or self.rectifies,
             low=requantisation.limits[0],
             high=requantisation.limits[1],
             size=self.result.itemsize,

@@ -74,6 +74,7 @@ def product_of(product: MatrixProduct, tensors: Mapping[str, Tensor], result: Te
         is_image_first=turned,
         steps=product.steps,
         group=product.group,
+        rectifies=product.rectifies,
     )
 
 

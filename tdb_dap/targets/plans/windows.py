@@ -115,6 +115,7 @@ def convolution_of(x: Convolved, tensors: Mapping[str, Tensor], result: Tensor, 
         is_image_first=x.is_image_first,
         group=group,
         steps=x.steps,
+        rectifies=x.rectifies,
     )
 
 

@@ -37,8 +37,8 @@ def _convolved(x: Operation) -> Convolved:
     starts: tuple[str | Array, ...] = old
     group = steps = None
     if dtype.is_float:
-        if dtype.itemsize == 1 or (f.is_fused and f.relu) or (x.rules.symmetric_sums and f.sym_range):
-            raise Unplanned("steps after a sum of floats")
+        if dtype.itemsize == 1 or (x.rules.symmetric_sums and f.sym_range):
+            raise Unplanned("sums of 8-bit floats, or limits")
         if x.rules.flushes_halves and "f16" in (dtype.name, x.dtype.name, bias.dtype.name):
             raise Unplanned("halves without subnormals")
         first = x.rules.first_bias("conv", _bias_column(bias), True) if bias.is_constant else "bias"
@@ -53,7 +53,9 @@ def _convolved(x: Operation) -> Convolved:
         steps = _steps(x)
     is_rotated = bool(f.kernel_rotate and x.rules.rotates)
     is_image_first = x.rules.image_nan_first
-    return Convolved("input", "weight", is_rotated, fill, starts, x.rules.first_zero, is_image_first, steps, group)
+    is_rectified = bool(dtype.is_float and f.is_fused and f.relu)
+    how = x.rules.first_zero, is_image_first, steps, group, is_rectified
+    return Convolved("input", "weight", is_rotated, fill, starts, *how)
 
 
 @multiplies(_convolved)

@@ -127,17 +127,20 @@ def _product_on_lanes(x: Operation) -> MatrixProduct:
         raise Unplanned("old results of fewer bytes")
     order = ("right", "left") if f.sub == op.TT else ("left", "right")
     turned = False, f.sub == op.NT
+    rectifies = bool(left.dtype.is_float and f.is_fused and f.relu)
     if left.dtype is F32:
-        if {right.dtype, x.dtype} != {F32} or (f.is_fused and f.relu):
+        if {right.dtype, x.dtype} != {F32}:
             raise Unplanned("other numbers than float32")
-        return _product(x, *order, *turned, (_bias(x).astype(np.float32), *old), None)
+        plain = _product(x, *order, *turned, (_bias(x).astype(np.float32), *old), None)
+        return replace(plain, rectifies=rectifies)
     if left.dtype in (F16, BF16):
-        if right.dtype is not left.dtype or (f.is_fused and f.relu) or (x.rules.symmetric_sums and f.sym_range):
-            raise Unplanned("factors of two formats, or steps after the sum")
+        if right.dtype is not left.dtype or (x.rules.symmetric_sums and f.sym_range):
+            raise Unplanned("factors of two formats, or limits")
         if x.rules.flushes_halves and "f16" in (left.dtype.name, x.dtype.name):
             raise Unplanned("halves without subnormals")
         start = np.float32(0) + float32.flush(_bias(x).astype(np.float32))
-        return replace(_product(x, *order, *turned, (start, *old), None), group=_group(x))
+        plain = _product(x, *order, *turned, (start, *old), None)
+        return replace(plain, group=_group(x), rectifies=rectifies)
     if left.dtype.is_float or left.dtype.itemsize > 1 or right.dtype.itemsize > 1 or left.dtype.per_byte > 1:
         raise Unplanned("other numbers than bytes")
     if _zero_points(x).any() or _bias(x).any() or (f.is_fused and f.rq and x.rules.matrix_scale):

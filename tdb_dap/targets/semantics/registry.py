@@ -124,6 +124,8 @@ class MatrixProduct:
     """After sums of integers; their numbers are one for all."""
     group: Group | None = None
     """Of 16-bit floats."""
+    rectifies: bool = False
+    """Whether sums of floats that are not positive become zero."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,8 @@ class Convolved:
     steps: Steps | None
     group: Group | None
     """Of 16-bit floats."""
+    rectifies: bool = False
+    """Whether sums of floats that are not positive become zero."""
 
 
 @dataclass(frozen=True)

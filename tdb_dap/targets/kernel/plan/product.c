@@ -140,6 +140,16 @@ typedef struct {
     const int64_t *range;
 } PartOfSums;
 
+/* ReLU of sums of floats, before they are rounded. */
+static void rectify(const ProductRun *w, const int64_t *range)
+{
+    for (int64_t row = range[0]; row < range[1]; row++) {
+        float *sums = (float *)(void *)w->sums + row * w->p->form.columns;
+        for (int64_t i = range[2]; i < range[3]; i++)
+            sums[i] = sums[i] > 0 ? sums[i] : 0.0f;
+    }
+}
+
 static void sum_part(void *of, int64_t part, int64_t parts)
 {
     const PartOfSums *all = of;
@@ -151,6 +161,8 @@ static void sum_part(void *of, int64_t part, int64_t parts)
         atomic_store(&all->w->lacks_memory, 1);
     else if (has_nan(all->w, range))
         atomic_store(&all->w->has_nan, 1);
+    else if (all->w->p->form.rectified && !product_is_integer(all->w->p))
+        rectify(all->w, range);
 }
 
 /* The sums of some rows and columns; whether they are known. */
