@@ -190,6 +190,33 @@ def test_products_that_can_be_interrupted(name: str) -> None:
     assert sum(seen[each] for each in PRODUCTS) > 10, seen
 
 
+def test_a_rectified_convolution_of_halves_has_a_plan() -> None:
+    chip = chip_named("BM1690")
+    bench, random = Bench(chip), np.random.default_rng(3)
+    plain = next(
+        case
+        for case in seeds("BM1690")
+        if case.name == "conv.normal" and {view.dtype.name for view in case.description.results} == {"f16"}
+    )
+    names = {shared: own for own, shared, _ in chip.named_fields(plain.kind)}
+    descriptor = chip.encode(plain.kind, plain.descriptor, {names["relu"]: 1})
+    case = Case(chip, plain.kind, descriptor, plain.registers)
+    bench.fill(case.description, random, "finite")
+    before = bench.kept()
+    for _ in range(2):
+        chip.learn(case.description, case.descriptor)
+    assert chip.carry_out(case.kind, case.descriptor, 0, bench.memory)
+    planned = bench.kept()
+    bench.restore(before)
+    chip.execute(case.description, bench.memory)
+    for expected, kept in zip(bench.all(), planned, strict=True):
+        np.testing.assert_array_equal(kept, expected)
+    (result,) = case.description.results
+    assert isinstance(result, View)
+    numbers = result.dtype.widen(bench.memory.read(result))
+    assert numbers.min() == 0 < numbers.max()
+
+
 def test_what_networks_are_made_of_has_plans() -> None:
     """Commands without one are described each time, and nothing is done beside them."""
     usual = {"arith.add", "arith.cast", "conv.normal", "mm.normal", "mm2.nn", "pord.avgpooling", "pord.depthwise"}
