@@ -39,7 +39,8 @@ from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic import dot, elements
 from tdb_dap.targets.arithmetic.elements import Stored
 from tdb_dap.targets.arithmetic.products import of_matrices
-from tdb_dap.targets.arithmetic.requantisation import Steps, Windows, window_sums
+from tdb_dap.targets.arithmetic.requantisation import Steps, window_sums
+from tdb_dap.targets.arithmetic.windows import Windows
 
 SHAPES = [(64, 576, 3136), (512, 4608, 49), (32, 27, 12544), (96, 384, 3136), (1, 512, 1000)]
 """Rows, products per output, columns."""

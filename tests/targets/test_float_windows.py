@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32
 from tdb_dap.targets import kernel
-from tdb_dap.targets.arithmetic.requantisation import Windows
 from tdb_dap.targets.arithmetic.sums import weighted
+from tdb_dap.targets.arithmetic.windows import Windows
 
 pytestmark = pytest.mark.skipif(not kernel.is_active(), reason=kernel.describe())
 

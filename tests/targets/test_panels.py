@@ -16,9 +16,10 @@ from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI8, UI16, UI32, Arr
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic import dot
 from tdb_dap.targets.arithmetic.products import Products
-from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps, Windows
+from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps
 from tdb_dap.targets.arithmetic.shifts import requantised
 from tdb_dap.targets.arithmetic.sums import window_sums
+from tdb_dap.targets.arithmetic.windows import Windows
 
 pytestmark = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is not built")
 

@@ -14,9 +14,10 @@ from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI8, UI16, UI32, Arr
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic import dot
 from tdb_dap.targets.arithmetic.products import Products, of_matrices
-from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps, Windows
+from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps
 from tdb_dap.targets.arithmetic.shifts import requantised
 from tdb_dap.targets.arithmetic.sums import window_sums
+from tdb_dap.targets.arithmetic.windows import Windows
 
 pytestmark = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is not built")
 
@@ -197,3 +198,27 @@ def test_sums_over_windows_that_32_bits_may_not_hold_are_left_to_numpy() -> None
     assert window_sums(windows, np.ones((1, 70_000), np.int32), np.zeros(1, np.int64), Steps(0), 8) is None
     least = np.full((1, 4), -32768, np.int16)  # whose magnitude 16 bits do not hold
     assert window_sums(windows._replace(offsets=np.arange(4)), least, np.zeros(1, np.int64), Steps(0), 8) is None
+
+
+def at_an_odd_address(numbers: Array) -> Array:
+    memory = np.zeros(numbers.nbytes + 1, np.uint8)
+    words = memory[1:].view(numbers.dtype).reshape(numbers.shape)
+    words[...] = numbers
+    assert not words.flags.aligned
+    return words
+
+
+def test_words_at_odd_addresses_are_summed() -> None:
+    """A command may name any byte; words of 16 bits that start at an odd one are copied."""
+    random = np.random.default_rng(5)
+    left, image = drawn(random, (3, 4), np.int16) % 99, drawn(random, (64,), np.int16) % 99
+    taps, places = np.arange(4), np.arange(32)
+    odd = Products(at_an_odd_address(left), at_an_odd_address(image), taps, places)
+    windows = Windows(at_an_odd_address(image.reshape(2, 32)), taps, (2, 6), (8, 1))
+    with kernel.switched(True):
+        sums = dot.summed(odd, None, Steps(3), None)
+        window = window_sums(windows, np.ones((2, 4), np.int32), np.zeros(2, np.int64), Steps(3), 8)
+    np.testing.assert_array_equal(sums, left.astype(np.int64) @ image[taps[:, None] + places])
+    assert window is not None
+    rows = np.arange(2)[:, None, None] * 8 + np.arange(6)[:, None] + taps
+    np.testing.assert_array_equal(window, image.reshape(2, 32)[:, rows].astype(np.int64).sum(-1))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tdb_dap.engine.hardware.dtypes import F32, DType
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic.requantisation import Steps
-from tdb_dap.targets.arithmetic.stored import AXES, CONSTANT, FLOATS, INTEGERS, OF_SIZE, Stored
+from tdb_dap.targets.arithmetic.stored import AXES, CONSTANT, FLOATS, INTEGERS, OF_SIZE, Stored, aligned
 from tdb_dap.targets.kernel.constants import (
     LARGEST_SHIFT,
     MOST_TERMS,
@@ -73,7 +73,7 @@ class Elements:
         if any(stored.source > CONSTANT for _, stored in self._every()):
             return self
         words = np.empty(self.shape, self.dtype)
-        own = [_aligned(stored.bits) for _, stored in self._every()]
+        own = [aligned(stored.bits) for _, stored in self._every()]
         return words if kernel.run_once(len(own), [self.record(words, own, range(len(own)))]) else None
 
     def record(self, to: Array, words: Sequence[Array], sources: Sequence[int]) -> ElementsRecord:
@@ -98,12 +98,6 @@ class Elements:
 
     def _every(self) -> list[Operand]:
         return [*self.operands, *([self.table] if self.table else [])]
-
-
-def _aligned(words: Array) -> Array:
-    """The words at addresses, and in steps, that are multiples of their size."""
-    is_aligned = words.flags.aligned and not any(stride % words.itemsize for stride in words.strides)
-    return words if is_aligned else words.copy()
 
 
 def _operands(shape: tuple[int, ...], formats: Mapping[str, Format], *operands: Stored) -> list[Operand] | None:

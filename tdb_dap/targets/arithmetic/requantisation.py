@@ -1,9 +1,9 @@
-"""The steps from integer sums to results, and windows over planes."""
+"""The steps from integer sums to results."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,15 +34,3 @@ class Steps:
         """The same steps for sums with rows and columns exchanged."""
         turned = (np.asarray(part).T for part in (self.multiplier, self.amount, self.zero))
         return replace(self, **dict(zip(("multiplier", "amount", "zero"), turned, strict=True)))
-
-
-class Windows(NamedTuple):
-    """Windows over planes of an image, (planes, numbers) without gaps."""
-
-    image: Array
-    offsets: Array
-    """Of each tap in a plane, int64."""
-    size: tuple[int, int]
-    """Rows and columns of results in a plane."""
-    steps: tuple[int, int]
-    """Numbers of the image between rows, and between columns, of results."""

@@ -49,6 +49,12 @@ class Stored(NamedTuple):
         return Stored(self.bits.view(np.dtype(form))["part"], dtype, self.source)  # type: ignore[call-overload]
 
 
+def aligned(words: Array) -> Array:
+    """The words at addresses, and in steps, that are multiples of their size: a copy where they are not."""
+    is_aligned = words.flags.aligned and not any(stride % words.itemsize for stride in words.strides)
+    return words if is_aligned else words.copy()
+
+
 class Unplanned(Exception):
     """A command needs more than its form and its addresses say: it has no plan."""
 

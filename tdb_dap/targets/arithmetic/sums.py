@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from tdb_dap.engine.hardware.dtypes import F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic.products import Float32, Products
-from tdb_dap.targets.arithmetic.requantisation import Steps, Windows
-from tdb_dap.targets.arithmetic.stored import AXES, FLOATS, OF_SIZE, Unplanned
+from tdb_dap.targets.arithmetic.requantisation import Steps
+from tdb_dap.targets.arithmetic.stored import AXES, FLOATS, OF_SIZE, Unplanned, aligned
+from tdb_dap.targets.arithmetic.windows import Windows
 from tdb_dap.targets.kernel.constants import LARGEST_SHIFT, Accumulation, Factor, Format, Part
 from tdb_dap.targets.kernel.records import ProductRecord, StepRecord
 
@@ -208,7 +209,7 @@ class _Matrices:
         """A matrix or a row of numbers; its format."""
         dtype, form = _DTYPES[matrix.dtype]
         steps = (matrix.shape[-1], 1)[-matrix.ndim :]
-        self.pack.append(Step(matrix, form, 0, steps, part, len(self.pack)))
+        self.pack.append(Step(aligned(matrix), form, 0, steps, part, len(self.pack)))
         return dtype
 
     def add_start(self, part: Part, numbers: Array, shape: Pair) -> Pair:
@@ -235,8 +236,8 @@ class _Matrices:
 
     def run(self, sums: Sums) -> None:
         """Compute the sums."""
-        done = kernel.run_once(len(self.pack), [], sums.record())
-        assert done, "records of a run have numbers that the kernel takes"
+        if not kernel.run_once(len(self.pack), [], sums.record()):
+            raise MemoryError(f"sums of {sums.size}")  # nothing else is refused: see ``keeps_nan``
 
 
 def _stored(result: Array, columns: int) -> list[Step]:
@@ -247,8 +248,20 @@ def _stored(result: Array, columns: int) -> list[Step]:
 _STEPS = (Part.MULTIPLIER, Part.AMOUNT, Part.ZERO_POINT)
 
 
-def _size(products: Products) -> Size:
-    return Size(products.left.shape[0], products.taps.size, products.places.size)
+def _factors(products: Products, matrices: _Matrices, result: Array) -> dict[str, Any]:
+    """The fields of ``Sums`` that all products of matrices have alike."""
+    left = matrices.add(Part.LEFT_FACTORS, products.left)
+    image = matrices.add(Part.RIGHT_FACTORS, products.image)
+    rows, columns = products.shape
+    return {
+        "size": Size(rows, products.taps.size, columns),
+        "left": left,
+        "image": Image(image, products.taps, products.places, products.image.size, None),
+        "pack": matrices.pack,
+        "store": _stored(result, columns),
+        "is_image_first": products.swapped,
+        "keeps_nan": True,
+    }
 
 
 def interleaved(products: Products, starts: Sequence[Array], zero: float) -> Float32:
@@ -257,50 +270,22 @@ def interleaved(products: Products, starts: Sequence[Array], zero: float) -> Flo
     ``starts``: what the accumulators begin with, at most two, float32 that broadcasts to the result; ``zero``: what an
     accumulator begins with otherwise, 0 or -0.
     """
-    matrices = _Matrices()
-    left = matrices.add(Part.LEFT_FACTORS, products.left)
-    image = matrices.add(Part.RIGHT_FACTORS, products.image)
+    matrices, result = _Matrices(), np.empty(products.shape, np.float32)
+    factors = _factors(products, matrices, result)
     shapes = [
         matrices.add_start(part, start, products.shape)
         for part, start in zip((Part.FIRST_START, Part.SECOND_START), starts, strict=False)
     ]
-    result = np.empty(products.shape, np.float32)
-    sums = Sums(
-        how=Accumulation.GEMM_F32,
-        size=_size(products),
-        left=left,
-        image=Image(image, products.taps, products.places, products.image.size, None),
-        result=F32,
-        pack=matrices.pack,
-        store=_stored(result, products.places.size),
-        starts=shapes,
-        zero=zero,
-        is_image_first=products.swapped,
-        keeps_nan=True,
-    )
-    matrices.run(sums)
+    matrices.run(Sums(how=Accumulation.GEMM_F32, result=F32, starts=shapes, zero=zero, **factors))
     return result
 
 
 def grouped(products: Products, totals: Float32, group: Group) -> None:
     """Add the sum of every group of products, exact and then rounded, to ``totals``, float32 (rows, columns)."""
     matrices = _Matrices()
-    left = matrices.add(Part.LEFT_FACTORS, products.left)
-    image = matrices.add(Part.RIGHT_FACTORS, products.image)
+    factors = _factors(products, matrices, totals)
     matrices.add(Part.FIRST_START, totals)
-    sums = Sums(
-        how=Accumulation.GEMM_F16,
-        size=_size(products),
-        left=left,
-        image=Image(image, products.taps, products.places, products.image.size, None),
-        result=F32,
-        pack=matrices.pack,
-        store=_stored(totals, products.places.size),
-        starts=[totals.shape],
-        group=group,
-        keeps_nan=True,
-    )
-    matrices.run(sums)
+    matrices.run(Sums(how=Accumulation.GEMM_F16, result=F32, starts=[totals.shape], group=group, **factors))
 
 
 def exact(products: Products, start: Array | None, steps: Steps, size: int) -> Array | None:
@@ -308,28 +293,15 @@ def exact(products: Products, start: Array | None, steps: Steps, size: int) -> A
 
     ``start``: added before the steps, broadcasts to the sums. None for steps that are not the same along a row.
     """
-    matrices = _Matrices()
-    left = matrices.add(Part.LEFT_FACTORS, products.left)
-    image = matrices.add(Part.RIGHT_FACTORS, products.image)
+    matrices, (dtype, words) = _Matrices(), _RESULTS[size]
     shared = matrices.add_steps(steps, products.shape[0])
     if shared is None:
         return None
-    shapes: list[Pair] = []
+    result = np.empty(products.shape, words)
+    factors, shapes = _factors(products, matrices, result), list[Pair]()
     if start is not None:
         shapes.append(matrices.add_start(Part.FIRST_START, start.astype(np.int64, copy=False), products.shape))
-    result = np.empty(products.shape, _RESULTS[size][1])
-    sums = Sums(
-        how=Accumulation.GEMM_INT,
-        size=_size(products),
-        left=left,
-        image=Image(image, products.taps, products.places, products.image.size, None),
-        result=_RESULTS[size][0],
-        pack=matrices.pack,
-        store=_stored(result, products.places.size),
-        starts=shapes,
-        steps=shared,
-    )
-    matrices.run(sums)
+    matrices.run(Sums(how=Accumulation.GEMM_INT, result=dtype, starts=shapes, steps=shared, **factors))
     return result
 
 

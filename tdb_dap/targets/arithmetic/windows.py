@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -14,6 +14,18 @@ from tdb_dap.targets.arithmetic.stored import Unplanned, Value
 from tdb_dap.targets.declaration.fields import Fields
 
 _PAD_MODES: dict[int, Literal["reflect", "edge", "wrap"]] = {1: "reflect", 2: "edge", 3: "wrap"}
+
+
+class Windows(NamedTuple):
+    """Windows over planes of an image, (planes, numbers) without gaps."""
+
+    image: Array
+    offsets: Array
+    """Of each tap in a plane, int64."""
+    size: tuple[int, int]
+    """Rows and columns of results in a plane."""
+    steps: tuple[int, int]
+    """Numbers of the image between rows, and between columns, of results."""
 
 
 def padded(bits: Array, f: Fields, pad_value: Value | None, inserted: int = 0) -> Array:

@@ -65,9 +65,8 @@ def make(name: str, form: Form, rules: Rules) -> Made:
             calls = _computed(function, form, tensors, (role, result), rules)
     every, numbers = [*tensors.values(), result], [form.numbers[each] for each in (*tensors, role)]
     # What is not written stays as it is: the old words have to be where the result is.
-    if any(call.function == Function.SCATTERED for call in calls) and not _is_over(
-        "old", form, tensors, (role, result)
-    ):
+    is_partial = any(call.function == Function.SCATTERED for call in calls)
+    if is_partial and not _is_over("old", form, tensors, (role, result)):
         raise Unplanned("a result that is not written over what was there")
     # Where both are the same places, an element may be written as soon as it is read; but not if others need it, too.
     alone = {
@@ -79,13 +78,13 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     if not MOVES.get(function, True):
         alone.update(range(len(tensors)))
     orders = [0 if number in alone else _order(each, result, function) for number, each in enumerate(every)]
-    reaches = tuple(
+    extents = tuple(
         [
             (each.origin, each.low, each.high, each.inner, order, slot)
             for each, order, slot in zip(every, orders, numbers, strict=True)
         ]
     )
-    plan = kernel.plan(form.bound.fields.geometry.lane_bytes, reaches, calls, product)
+    plan = kernel.plan(form.bound.fields.geometry.lane_bytes, extents, calls, product)
     slots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
     sub = form.bound.family.name, form.bound.fields.sub
     return Made(plan, slots, sub, function)

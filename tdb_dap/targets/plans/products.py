@@ -10,7 +10,7 @@ from tdb_dap.engine.hardware.dtypes import F32
 from tdb_dap.targets.arithmetic.stored import FLOATS, Unplanned
 from tdb_dap.targets.arithmetic.sums import BYTES, Image, Pair, Size, Step, Sums
 from tdb_dap.targets.kernel.constants import LARGEST_GROUP, Accumulation, Part
-from tdb_dap.targets.plans.sums import MOST_PRODUCTS, constant, format_of
+from tdb_dap.targets.plans.packing import MOST_PRODUCTS, constant, format_of
 from tdb_dap.targets.plans.tensors import Tensor
 from tdb_dap.targets.semantics.registry import MatrixProduct
 

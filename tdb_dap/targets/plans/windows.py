@@ -14,7 +14,7 @@ from tdb_dap.targets.arithmetic.sums import BYTES, Group, Image, Pair, Size, Ste
 from tdb_dap.targets.arithmetic.windows import offsets
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.kernel.constants import LARGEST_GROUP, Accumulation, Part
-from tdb_dap.targets.plans.sums import MOST_PRODUCTS, constant, format_of, four_axes, number_of
+from tdb_dap.targets.plans.packing import MOST_PRODUCTS, constant, format_of, four_axes, number_of
 from tdb_dap.targets.plans.tensors import Tensor
 from tdb_dap.targets.semantics.registry import Convolved, Pooled
 
