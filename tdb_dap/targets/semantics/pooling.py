@@ -12,12 +12,12 @@ from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic import float32
 from tdb_dap.targets.arithmetic.halves import calculated
-from tdb_dap.targets.arithmetic.requantisation import Steps, Windows
+from tdb_dap.targets.arithmetic.requantisation import Steps
 from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_UP, requantised, signed
 from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.arithmetic.sums import weighted as weighted_windows
 from tdb_dap.targets.arithmetic.sums import window_sums
-from tdb_dap.targets.arithmetic.windows import border, offsets, padded, taps
+from tdb_dap.targets.arithmetic.windows import Windows, border, offsets, padded, taps
 from tdb_dap.targets.families import pooling as op
 from tdb_dap.targets.semantics.finish import channel_scale, finite_half, rectified, requantisation, scaled
 from tdb_dap.targets.semantics.registry import Operation, Pooled, multiplies, semantics

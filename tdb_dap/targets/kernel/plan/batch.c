@@ -9,14 +9,14 @@ static int find_tensors(const Commands *c, int64_t command, const Plan *plan, in
         const Extent *extents = &plan->extents[i];
         const int64_t space = c->spaces[command * MOST_ADDRESSES + extents->address];
         const int64_t offset = c->offsets[command * MOST_ADDRESSES + extents->address];
-        const MemoryRegion *found = NULL;
-        for (const MemoryRegion *region = c->regions; !found && region < c->regions + c->count; region++)
+        const MemoryRegion *match = NULL;
+        for (const MemoryRegion *region = c->regions; !match && region < c->regions + c->count; region++)
             if (region->space == space && (region->core < 0 || region->core == c->cores[command]) &&
                 region->first <= offset + extents->low && offset + extents->high <= region->stop)
-                found = region;
-        if (!found)
+                match = region;
+        if (!match)
             return 0;
-        pointers[i] = found->pointer + offset;
+        pointers[i] = match->pointer + offset;
         offsets[i] = offset;
     }
     return 1;

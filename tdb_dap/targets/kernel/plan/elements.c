@@ -164,14 +164,14 @@ void elements_take(Elements *e, Stored *to, int axis, int64_t first, int64_t cou
 /* Numbers of the last axes that lie without gaps in the result, and how many axes these are. */
 static int64_t without_gaps(const Grid *grid, const Stored *to, int *axes)
 {
-    int64_t found = 1;
+    int64_t count = 1;
     for (*axes = 0; *axes < 4; ++*axes) {
         const int axis = 3 - *axes;
-        if (grid->shape[axis] != 1 && to->step[axis] != found)
+        if (grid->shape[axis] != 1 && to->step[axis] != count)
             break;
-        found *= grid->shape[axis];
+        count *= grid->shape[axis];
     }
-    return found;
+    return count;
 }
 
 /* At most a block of elements, put together before they go where they belong. */
@@ -205,7 +205,7 @@ static void place_part(const Elements *all, const Stored *to, const int64_t *ind
 }
 
 /* Block by block: one index of the axes before ``axis``, and ``at_once`` elements of that axis. */
-static void compute_blocks_of(const Elements *e, const Stored *to, int axis, int64_t at_once, int stores_directly)
+static void compute_blocks_of(const Elements *e, const Stored *to, int axis, int64_t at_once, int in_place)
 {
     Elements part = *e;
     Stored place_ = *to;
@@ -216,7 +216,7 @@ static void compute_blocks_of(const Elements *e, const Stored *to, int axis, int
         const int64_t left = e->grid.shape[axis] - index[axis];
         part.grid.shape[axis] = left < at_once ? left : at_once;
         place_part(e, to, index, axis, &part, &place_);
-        if (stores_directly) {
+        if (in_place) {
             part.result = (void *)(uintptr_t)place_.data;
             elements_compute(&part);
         } else

@@ -70,15 +70,15 @@ int64_t product_most_parts(const Product *p, const int64_t *range)
 }
 
 /* One of ``parts`` parts of the rows and columns of a range; perhaps none of them. The windows of a channel stay together. */
-void product_take_range(const Product *p, const int64_t *range, int64_t part, int64_t parts, int64_t *found)
+void product_take_range(const Product *p, const int64_t *range, int64_t part, int64_t parts, int64_t *taken)
 {
-    memcpy(found, range, 4 * sizeof *found);
+    memcpy(taken, range, 4 * sizeof *taken);
     const int by_columns = p->form.how < WINDOW_F32 && (range[3] - range[2]) / WIDE_ENOUGH >= parts;
     const int axis = 2 * by_columns, block = p->form.how >= WINDOW_F32 ? 1 : by_columns ? 32 : ROWS;
     int64_t first, last;
     range_take(range[axis + 1] - range[axis], block, part, parts, &first, &last);
-    found[axis + 1] = range[axis] + last;
-    found[axis] = range[axis] + first;
+    taken[axis + 1] = range[axis] + last;
+    taken[axis] = range[axis] + first;
 }
 
 int64_t product_long = (int64_t)1 << 27; /* some milliseconds, of 16-bit floats tens */

@@ -86,7 +86,7 @@ static int starts_with_next(const BoundPlan *all, ProductRun *w)
         !have_same_rows(next, result_tensor(next), all, result_tensor(all)))
         return 0;
     const int64_t most = INT32_MAX - largest_sum(p);
-    int64_t *found = w->own_starts;
+    int64_t *start = w->own_starts;
     for (int i = 0; i < plan->tiles; i++) {
         const Tile *tile = &plan->all[i];
         const int number = number_added(tile), axis = row_axis(&tile->work.grid);
@@ -94,9 +94,9 @@ static int starts_with_next(const BoundPlan *all, ProductRun *w)
             return 0;
         const Stored *numbers = &tile->work.grid.operands[number];
         const char *data = offset_by(numbers->data, next->pointers[tile->sources[number]]);
-        for (int64_t row = 0; row < tile->work.grid.shape[axis]; row++, found++) {
-            *found = int_at(data + row * numbers->step[axis] * (int64_t)sizeof(int32_t), SI32);
-            if (*found > most || *found < -most)
+        for (int64_t row = 0; row < tile->work.grid.shape[axis]; row++, start++) {
+            *start = int_at(data + row * numbers->step[axis] * (int64_t)sizeof(int32_t), SI32);
+            if (*start > most || *start < -most)
                 return 0;
         }
     }

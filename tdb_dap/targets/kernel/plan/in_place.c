@@ -84,33 +84,32 @@ static int find_in_runs(const ByteRuns *runs, int64_t first, int64_t count, int6
     return 1;
 }
 
-/* Where so many stretches of ``count`` numbers begin, from number starts[i] on, or i * count without ``starts``; a start
- * below 0 stays one. ``base``: bytes from the tensor's address to where all of them count from. Nothing where one of them
- * does not lie so. -1: there is no memory. */
-static int find_in_place(const Product *p, int which, const int64_t *starts, int64_t stretches, int64_t count, InPlace *found)
+/* Find where runs of ``count`` numbers begin in memory: run i is numbers from starts[i] on, or from i * count on without
+ * ``starts``; a negative start stays -1. No result where one of them has gaps. -1: out of memory. */
+static int find_in_place(const Product *p, int which, const int64_t *starts, int64_t number, int64_t count, InPlace *in_place)
 {
     ByteRuns runs;
-    *found = (InPlace){NULL, 0, -1};
+    *in_place = (InPlace){NULL, 0, -1};
     if (find_byte_runs(p, which, &runs))
         return -1;
-    int64_t *at = runs.count ? malloc((size_t)(stretches + 1) * sizeof *at) : NULL, base = INT64_MAX;
-    int stores_directly = at != NULL;
-    for (int64_t i = 0; stores_directly && i < stretches; i++) {
+    int64_t *at = runs.count ? malloc((size_t)(number + 1) * sizeof *at) : NULL, base = INT64_MAX;
+    int is_in_place = at != NULL;
+    for (int64_t i = 0; is_in_place && i < number; i++) {
         const int64_t first = starts ? starts[i] : i * count;
         if (first < 0)
             continue;
-        stores_directly = find_in_runs(&runs, first, count, &at[i]);
-        base = stores_directly && at[i] < base ? at[i] : base;
+        is_in_place = find_in_runs(&runs, first, count, &at[i]);
+        base = is_in_place && at[i] < base ? at[i] : base;
     }
     const int has_failed = runs.count && !at;
     free(runs.all);
-    if (!stores_directly || base == INT64_MAX) {
+    if (!is_in_place || base == INT64_MAX) {
         free(at);
         return has_failed ? -1 : 0;
     }
-    for (int64_t i = 0; i < stretches; i++)
+    for (int64_t i = 0; i < number; i++)
         at[i] = starts && starts[i] < 0 ? -1 : at[i] - base;
-    *found = (InPlace){at, base, runs.source};
+    *in_place = (InPlace){at, base, runs.source};
     return 0;
 }
 

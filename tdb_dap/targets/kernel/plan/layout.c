@@ -30,24 +30,24 @@ static int find_rows_of_tiles(Plan *plan)
         if (!at)
             return -1;
         plan->row_at[tensor] = at;
-        int product_is_integer = 1;
-        for (int i = 0; product_is_integer && i < plan->tiles; i++) {
+        int has_rows = 1;
+        for (int i = 0; has_rows && i < plan->tiles; i++) {
             const Tile *tile = &plan->all[i];
-            const Stored *found = tensor == last ? &tile->to : NULL;
-            /* Whether shifts fit is found out before anything is computed: what they are has to be there by then. */
+            const Stored *stored = tensor == last ? &tile->to : NULL;
+            /* Amounts are checked before anything is computed: no earlier command of a block may write them. */
             const int changing = tile->work.function == INT_ELEMENTS ? 2 : tile->work.operands;
             for (int k = 0; k < tile->work.operands && tensor < last; k++)
                 if (tile->sources[k] == tensor) {
-                    product_is_integer &= k < changing;
+                    has_rows &= k < changing;
                     const Stored *operand = &tile->work.grid.operands[k];
-                    product_is_integer &= !found || !memcmp(found, operand, sizeof *found); /* the only operand may stand twice */
-                    found = operand;
+                    has_rows &= !stored || !memcmp(stored, operand, sizeof *stored); /* one operand may be both */
+                    stored = operand;
                 }
-            product_is_integer = product_is_integer && found && add_rows(&tile->work.grid, found, at + top);
+            has_rows = has_rows && stored && add_rows(&tile->work.grid, stored, at + top);
             top += element_count(&tile->work.grid) / columns;
-            plan->word[tensor] = found ? format_size[found->format] : 0;
+            plan->word[tensor] = stored ? format_size[stored->format] : 0;
         }
-        if (!product_is_integer) {
+        if (!has_rows) {
             free(at);
             plan->row_at[tensor] = NULL;
         }
@@ -59,10 +59,10 @@ static int find_rows_of_tiles(Plan *plan)
     return 0;
 }
 
-/* Where each row of sums belongs; none where rows do not lie whole, or sums are not yet results. -1: no memory. */
+/* Find the address of each row of sums; none where rows have gaps, or sums still have to be rounded. -1: out of memory. */
 static int find_rows(Product *p)
 {
-    int64_t found = 0;
+    int64_t rows_known = 0;
     if (!product_is_integer(p) && !(p->form.how == GEMM_F32 && p->form.result == F32 && !p->form.rectified))
         return 0;
     p->row_at = malloc((size_t)(p->form.rows + 1) * sizeof *p->row_at);
@@ -72,21 +72,22 @@ static int find_rows(Product *p)
         const StoreStep *s = &p->store[i];
         const int64_t word = format_size[s->to.format], *n = s->shape;
         const int64_t rows = p->form.columns ? n[3] / p->form.columns : 0; /* rows that follow each other are one */
-        int product_is_integer = rows && n[3] == rows * p->form.columns && (n[3] == 1 || (s->step[3] == 1 && s->to.step[3] == 1)) && !(s->first % p->form.columns);
+        int has_rows = rows && n[3] == rows * p->form.columns && !(s->first % p->form.columns) &&
+                       (n[3] == 1 || (s->step[3] == 1 && s->to.step[3] == 1));
         for (int axis = 0; axis < 3; axis++)
-            product_is_integer &= n[axis] == 1 || !(s->step[axis] % p->form.columns);
-        if (!product_is_integer)
+            has_rows &= n[axis] == 1 || !(s->step[axis] % p->form.columns);
+        if (!has_rows)
             break;
         for (int64_t a = 0; a < n[0]; a++)
             for (int64_t b = 0; b < n[1]; b++)
                 for (int64_t c = 0; c < n[2]; c++)
-                    for (int64_t row = 0; row < rows; row++, found++) {
+                    for (int64_t row = 0; row < rows; row++, rows_known++) {
                         const int64_t at = a * s->to.step[0] + b * s->to.step[1] + c * s->to.step[2] + row * p->form.columns;
                         p->row_at[(s->first + a * s->step[0] + b * s->step[1] + c * s->step[2]) / p->form.columns + row] =
                             (int64_t)(intptr_t)s->to.data + at * word;
                     }
     }
-    if (found != p->form.rows) {
+    if (rows_known != p->form.rows) {
         free(p->row_at);
         p->row_at = NULL;
     }

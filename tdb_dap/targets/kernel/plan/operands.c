@@ -40,19 +40,19 @@ static int is_read_in_place(const ProductRun *w, int which)
 /* The axis of a part of an image along which planes follow each other; one of one element, if there is one plane; else -1. */
 static int find_plane_axis(const PackStep *g, int64_t plane)
 {
-    int found = -1, single = -1;
+    int plane_axis = -1, single = -1;
     int64_t last = g->first % plane;
     for (int axis = 0; axis < 4; axis++) {
         if (g->shape[axis] == 1)
             single = axis < 3 ? axis : single;
-        else if (found < 0 && axis < 3 && g->step[axis] == plane)
-            found = axis;
+        else if (plane_axis < 0 && axis < 3 && g->step[axis] == plane)
+            plane_axis = axis;
         else if (g->step[axis] < 0)
             return -1;
         else
             last += (g->shape[axis] - 1) * g->step[axis];
     }
-    return last >= plane ? -1 : found < 0 ? single : found;
+    return last >= plane ? -1 : plane_axis < 0 ? single : plane_axis;
 }
 
 /* Whether the planes of an image can be put together one by one. */
@@ -222,12 +222,12 @@ int operands_prepare(ProductRun *w)
     w->uses_dot4 = simd_has_dot4() && p->form.how == GEMM_INT && p->form.type != SIGNED_WORDS &&
                    p->form.left_type != SIGNED_WORDS;
     const int64_t left = p->form.rows * p->form.count;
-    const int64_t pack_steps = (is_read_in_place(w, RIGHT_FACTORS) ? 0 : p->form.image) + (is_read_in_place(w, LEFT_FACTORS) ? 0 : left);
+    const int64_t packed_numbers = (is_read_in_place(w, RIGHT_FACTORS) ? 0 : p->form.image) + (is_read_in_place(w, LEFT_FACTORS) ? 0 : left);
     if ((p->form.is_filled && !w->reads_planes) || p->has_gaps)
         parallel_for(w->has_pool, pool_parts(w->has_pool, p->form.image * STEPS_OF_READING, MOST_PARTS), fill_part, w);
     for (int i = p->form.starts; i < 2 && !product_is_integer(p); i++)
         memcpy(w->starts[i], &p->form.zero, sizeof p->form.zero);
-    const int64_t parts = pool_parts(w->has_pool, pack_steps * STEPS_OF_READING, MOST_PARTS);
+    const int64_t parts = pool_parts(w->has_pool, packed_numbers * STEPS_OF_READING, MOST_PARTS);
     parallel_for(w->has_pool, parts, gather_part, w);
     for (int i = 0; i < 3 && product_is_integer(p); i++)
         for (int64_t row = 0; row < p->form.rows && !p->has_own[i]; row++)

@@ -104,13 +104,13 @@ static int has_nan(const ProductRun *w, const int64_t *range)
     const Product *p = w->p;
     if (product_is_integer(p) || product_image_as(p) != AS_FLOATS || w->is_finite || p->form.keeps_nan)
         return 0;
-    uint32_t found = 0;
+    uint32_t any_nan = 0;
     for (int64_t row = range[0]; row < range[1]; row++) {
         const float *sums = (const float *)w->sums + row * p->form.columns;
         for (int64_t i = range[2]; i < range[3]; i++)
-            found |= (uint32_t)((bits_of(sums[i]) & 0x7fffffff) > 0x7f800000);
+            any_nan |= (uint32_t)((bits_of(sums[i]) & 0x7fffffff) > 0x7f800000);
     }
-    return found != 0;
+    return any_nan != 0;
 }
 
 /* Floats rounded to a format, where they belong; both in the steps of a shape. */

@@ -21,7 +21,7 @@ typedef struct {
 enum { C_CONTIGUOUS = 0x1, ALIGNED = 0x100 };
 
 /* Copies the description of an array, which lives as long as it; the axes are in ``capsule``, to be given back. */
-static int described(PyObject *array, ArrayInterface *found, PyObject **capsule)
+static int described(PyObject *array, ArrayInterface *description, PyObject **capsule)
 {
     *capsule = PyObject_GetAttrString(array, "__array_struct__");
     const ArrayInterface *own = *capsule ? PyCapsule_GetPointer(*capsule, NULL) : NULL;
@@ -29,7 +29,7 @@ static int described(PyObject *array, ArrayInterface *found, PyObject **capsule)
         Py_CLEAR(*capsule);
         return 0;
     }
-    *found = *own;
+    *description = *own;
     return 1;
 }
 
@@ -81,7 +81,8 @@ static PyObject *py_fill(PyObject *self, PyObject *args)
         return NULL;
     StoredRecord *record = (StoredRecord *)(uintptr_t)address;
     *record = (StoredRecord){.data = (uintptr_t)array.data, .format = format, .source = source};
-    int is_good = array.flags & ALIGNED && array.axes <= 4;
+    int is_good = array.flags & ALIGNED && array.axes <= 4 && format >= F32 && format <= SI64 &&
+                  array.itemsize == format_size[format];
     for (int axis = 4 - array.axes; is_good && axis < 4; axis++) {
         const int own = axis - (4 - array.axes);
         if (array.shape[own] == 1)

@@ -65,10 +65,10 @@ static inline float operation(int kind, float a, float b)
 /* Whether any number is below the normal ones of f16, and not zero. */
 static inline int has_small_halves(const float *numbers, int64_t count)
 {
-    int found = 0;
+    int any_small = 0;
     for (int64_t i = 0; i < count; i++)
-        found |= (bits_of(numbers[i]) & 0x7fffffff) - 1 < 0x387fffff;
-    return found;
+        any_small |= (bits_of(numbers[i]) & 0x7fffffff) - 1 < 0x387fffff;
+    return any_small;
 }
 
 /* 2^exponent for exponents of normal numbers. */

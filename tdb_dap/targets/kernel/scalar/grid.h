@@ -77,24 +77,24 @@ static inline int fits_32_bits(const Grid *grid, int kind)
 /* The one axis but the last that has more than one element; -1: there are more of them. */
 static inline int row_axis(const Grid *grid)
 {
-    int found = -1;
+    int best = -1;
     for (int axis = 0; axis < 3; axis++)
         if (grid->shape[axis] != 1) {
-            if (found >= 0)
+            if (best >= 0)
                 return -1;
-            found = axis;
+            best = axis;
         }
-    return found < 0 ? 0 : found;
+    return best < 0 ? 0 : best;
 }
 
 /* The axis with the most elements, the first of several, among ``axes``. */
 static inline int longest_axis(const int64_t *shape, int axes)
 {
-    int found = 0;
+    int best = 0;
     for (int axis = 1; axis < axes; axis++)
-        if (shape[axis] > shape[found])
-            found = axis;
-    return found;
+        if (shape[axis] > shape[best])
+            best = axis;
+    return best;
 }
 
 /* Axis ``from`` becomes axis ``to``, and the other way round. */

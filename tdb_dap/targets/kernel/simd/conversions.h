@@ -154,9 +154,9 @@ static void NAME(f16_by_mode)(const Grid *grid, int mode, uint16_t *result)
         const uint32_t exponent = size < (113u << 23) ? 113u << 23 : size & 0x7f800000; /* at least 2^-14 */           \
         const uint32_t unit = exponent - (10u << 23);                                                                  \
         const float steps = NAME(rounded_float)(number * number_of((254u << 23) - unit), mode_);                       \
-        const float found = number_of(bits_of(steps) & 0x7fffffff) * number_of(unit);                                  \
+        const float value = number_of(bits_of(steps) & 0x7fffffff) * number_of(unit);                                  \
         const int outward = mode_ == HALF_AWAY || mode_ == HALF_UP || (mode_ == DOWN && sign) || (mode_ == UP && !sign);                 \
-        const uint32_t limited = found > 65504.0f ? (outward ? 0x7f800000 : 0x477fe000) : bits_of(found);              \
+        const uint32_t limited = value > 65504.0f ? (outward ? 0x7f800000 : 0x477fe000) : bits_of(value);              \
         const uint32_t bits = size >= 0x47800000 ? (size > 0x7f800000 ? size : 0x7f800000) : limited;                  \
         numbers[i] = number_of(bits | sign);                                                                           \
     }                                                                                                                  \

@@ -271,29 +271,6 @@ static void NAME(elementwise)(int kind, const float *a, const float *b, float *r
     }
 }
 
-/* Whether any number is subnormal. */
-static int NAME(subnormal)(const float *numbers, int64_t count)
-{
-    uint32_t found = 0;
-    for (int64_t i = 0; i < count; i++)
-        found |= (uint32_t)((bits_of(numbers[i]) & 0x7fffffff) - 1 < 0x007fffff);
-    return found != 0;
-}
-
-/* Magnitudes as words: the smallest but zero, and the largest finite one; all bits, and 0, where there is none. */
-static void NAME(exponents)(const float *numbers, int64_t count, uint32_t *found)
-{
-    uint32_t least = UINT32_MAX, most = 0;
-    for (int64_t i = 0; i < count; i++) {
-        /* Less one, zeros are the largest words. */
-        const uint32_t size = bits_of(numbers[i]) & 0x7fffffff, before = size - 1, finite = size < 0x7f800000 ? size : 0;
-        least = before < least ? before : least;
-        most = finite > most ? finite : most;
-    }
-    found[0] = least;
-    found[1] = most;
-}
-
 /* Reciprocals, of roots too, by Newton steps from a guess on the bits; arithmetic/float32.py has them in NumPy. */
 
 static void NAME(product_in)(const float *a, const float *b, float *result, int format, int flushes, int64_t count)

@@ -136,10 +136,10 @@ static int row_steps(const Requantisation *r, const FastRequant *s, int64_t row,
 /* Eight products of 64 bits, with what is added before they are shifted. */
 ALWAYS_INLINE __m512i rounded_products(__m512i numbers, const RowSteps *s)
 {
-    const __m512i products = _mm512_mul_epi32(numbers, s->multiplier), found = _mm512_add_epi64(products, s->added);
+    const __m512i products = _mm512_mul_epi32(numbers, s->multiplier), sums = _mm512_add_epi64(products, s->added);
     if (!s->has_mask)
-        return found;
-    return _mm512_add_epi64(found, _mm512_and_si512(_mm512_srai_epi64(products, (unsigned)s->from), s->mask));
+        return sums;
+    return _mm512_add_epi64(sums, _mm512_and_si512(_mm512_srai_epi64(products, (unsigned)s->from), s->mask));
 }
 
 /* The same shifted, moved and limited. */
@@ -156,8 +156,8 @@ ALWAYS_INLINE void requantise_32_bits(__m512i *words, const RowSteps *s)
     for (int v = 0; v < VECTORS_OF_ROW; v++) {
         const __m512i even = _mm512_srl_epi64(rounded_products(words[v], s), right);
         const __m512i odd = _mm512_sll_epi64(rounded_products(_mm512_srli_epi64(words[v], 32), s), left);
-        const __m512i found = _mm512_mask_mov_epi32(even, 0xaaaa, odd);
-        words[v] = _mm512_min_epi32(_mm512_max_epi32(found, s->low), s->high);
+        const __m512i shifted = _mm512_mask_mov_epi32(even, 0xaaaa, odd);
+        words[v] = _mm512_min_epi32(_mm512_max_epi32(shifted, s->low), s->high);
         if (s->has_zero)
             words[v] = _mm512_add_epi32(words[v], s->zero);
     }

@@ -201,22 +201,15 @@ static void NAME(pack_int)(void *panel, const GemmInt *w, int64_t first, int64_t
     NAME(pack_pairs)(panel, w, first, used);
 }
 
-/* -1: out of memory; -2: this width has no 4-way dot product. */
+/* -1: out of memory. */
 static int NAME(gemm_int)(const GemmInt *w, const Requantisation *r, void *result)
 {
-    const int64_t rows = w->last_row - w->first_row;
-    if (w->left_dot4 && LANES != 16)
-        return -2;
     const int64_t size = w->left_dot4 ? (w->count + 3) / 4 * 4 * COLUMNS : (w->count + 1) / 2 * 4 * COLUMNS;
     const int64_t panels = NAME(panels_at_once)(size);
-    const size_t panel_bytes = scratch_aligned(panels * size);
-    char *packed = scratch_acquire(SCRATCH_PART, panel_bytes + scratch_aligned(rows * (int64_t)sizeof(FastRequant)));
+    char *packed = scratch_acquire(SCRATCH_PART, scratch_aligned(panels * size));
     if (!packed)
         return -1;
-    FastRequant *own = (FastRequant *)(void *)(packed + panel_bytes);
-    for (int64_t row = 0; row < rows && !w->steps; row++)
-        own[row] = fast_requant_of_row(w, r, w->first_row + row);
-    const FastRequant *steps = w->steps ? w->steps + w->first_row : own;
+    const FastRequant *steps = w->steps + w->first_row;
     for (int64_t start = w->first; start < w->last; start += panels * COLUMNS) {
         const int64_t left_over = w->last - start;
         const int64_t columns = left_over < panels * COLUMNS ? left_over : panels * COLUMNS;

@@ -35,20 +35,20 @@ static inline uint16_t NAME(to_bf16)(float number)
 /* The processor's own conversions give the same words, but for NaNs: it makes them quiet and keeps their other bits. */
 static inline __m512 floats_of_halves(__m256i halves)
 {
-    const __m512 found = _mm512_cvtph_ps(halves);
-    const __mmask16 nan = _mm512_cmp_ps_mask(found, found, _CMP_UNORD_Q);
+    const __m512 numbers = _mm512_cvtph_ps(halves);
+    const __mmask16 nan = _mm512_cmp_ps_mask(numbers, numbers, _CMP_UNORD_Q);
     if (!nan)
-        return found;
+        return numbers;
     const __m512i words = _mm512_cvtepu16_epi32(halves), sign = _mm512_slli_epi32(_mm512_srli_epi32(words, 15), 31);
     const __m512i kept = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(words, _mm512_set1_epi32(0x7fff)), 13), sign);
-    return _mm512_mask_mov_ps(found, nan, (__m512)_mm512_or_si512(kept, _mm512_set1_epi32(0x7f800000)));
+    return _mm512_mask_mov_ps(numbers, nan, (__m512)_mm512_or_si512(kept, _mm512_set1_epi32(0x7f800000)));
 }
 
 static inline __m256i halves_of_floats(__m512 floats)
 {
-    const __m256i found = _mm512_cvtps_ph(floats, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const __m256i rounded = _mm512_cvtps_ph(floats, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     const __mmask16 nan = _mm512_cmp_ps_mask(floats, floats, _CMP_UNORD_Q);
-    return nan ? _mm256_or_si256(found, _mm256_maskz_set1_epi16(nan, 0x7fff)) : found;
+    return nan ? _mm256_or_si256(rounded, _mm256_maskz_set1_epi16(nan, 0x7fff)) : rounded;
 }
 
 static void read_halves(float *out, const uint16_t *halves, int64_t count)
@@ -65,9 +65,9 @@ static void read_halves(float *out, const uint16_t *halves, int64_t count)
 /* The same of a chip that may flush subnormals. */
 static inline __m256i rounded_halves(__m512 floats, int flushes)
 {
-    const __m256i found = halves_of_floats(floats);
-    const __mmask16 tiny = flushes ? _mm256_testn_epi16_mask(found, _mm256_set1_epi16(0x7c00)) : 0;
-    return _mm256_mask_mov_epi16(found, tiny, _mm256_and_si256(found, _mm256_set1_epi16((short)0x8000)));
+    const __m256i rounded = halves_of_floats(floats);
+    const __mmask16 tiny = flushes ? _mm256_testn_epi16_mask(rounded, _mm256_set1_epi16(0x7c00)) : 0;
+    return _mm256_mask_mov_epi16(rounded, tiny, _mm256_and_si256(rounded, _mm256_set1_epi16((short)0x8000)));
 }
 
 static void write_halves(const float *numbers, uint16_t *halves, int flushes, int64_t count)

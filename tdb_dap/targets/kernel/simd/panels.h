@@ -24,18 +24,18 @@ typedef struct {
     const int64_t *places;
 } NAME(Runs);
 
-static void NAME(find_runs)(NAME(Runs) *found, const int64_t *places, int used)
+static void NAME(find_runs)(NAME(Runs) *runs, const int64_t *places, int used)
 {
-    found->count = 0;
-    found->used = used;
-    found->places = places;
-    for (int first = 0; first < used; found->count++) {
+    runs->count = 0;
+    runs->used = used;
+    runs->places = places;
+    for (int first = 0; first < used; runs->count++) {
         const int64_t apart = first + 1 < used ? places[first + 1] - places[first] : 1;
         const int step = apart == 2 ? 2 : 1;
         int count = 1;
         while (first + count < used && places[first + count] - places[first + count - 1] == step)
             count++;
-        NAME(Run) *run = &found->runs[found->count];
+        NAME(Run) *run = &runs->runs[runs->count];
         *run = (NAME(Run)){.element_address = places[first], .first = first, .count = count, .step = step};
         run->at = run->element_address - (int64_t)first * step;
         run->mask = (uint32_t)((((uint64_t)1 << count) - 1) << first);
@@ -78,18 +78,18 @@ static inline __m512 floats_of_runs(const float *from, const NAME(Runs) *runs)
         return _mm512_loadu_ps(lanes);
     }
     const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
-    __m512 found = _mm512_setzero_ps();
+    __m512 lanes_read = _mm512_setzero_ps();
     for (int i = 0; i < runs->count; i++) {
         const NAME(Run) *run = &runs->runs[i];
         if (run->step == 1) {
-            found = _mm512_mask_loadu_ps(found, (__mmask16)run->mask, FAR(float, from, run->at));
+            lanes_read = _mm512_mask_loadu_ps(lanes_read, (__mmask16)run->mask, FAR(float, from, run->at));
             continue;
         }
         const __m512 low = _mm512_maskz_loadu_ps((__mmask16)run->even, FAR(float, from, run->at));
         const __m512 high = _mm512_maskz_loadu_ps((__mmask16)(run->even >> 16), FAR(float, from, run->at + 16));
-        found = _mm512_mask_mov_ps(found, (__mmask16)run->mask, _mm512_permutex2var_ps(low, even, high));
+        lanes_read = _mm512_mask_mov_ps(lanes_read, (__mmask16)run->mask, _mm512_permutex2var_ps(low, even, high));
     }
-    return found;
+    return lanes_read;
 }
 
 static inline __m256i bytes_of_runs(const uint8_t *from, const NAME(Runs) *runs)
@@ -100,17 +100,17 @@ static inline __m256i bytes_of_runs(const uint8_t *from, const NAME(Runs) *runs)
             lanes[lane] = from[runs->places[lane]];
         return _mm256_loadu_si256((const __m256i *)lanes);
     }
-    __m256i found = _mm256_setzero_si256();
+    __m256i lanes_read = _mm256_setzero_si256();
     for (int i = 0; i < runs->count; i++) {
         const NAME(Run) *run = &runs->runs[i];
         if (run->step == 1) {
-            found = _mm256_mask_loadu_epi8(found, run->mask, FAR(uint8_t, from, run->at));
+            lanes_read = _mm256_mask_loadu_epi8(lanes_read, run->mask, FAR(uint8_t, from, run->at));
             continue;
         }
         const __m512i both = _mm512_maskz_loadu_epi8(run->even, FAR(uint8_t, from, run->at));
-        found = _mm256_mask_mov_epi8(found, run->mask, _mm512_cvtepi16_epi8(both));
+        lanes_read = _mm256_mask_mov_epi8(lanes_read, run->mask, _mm512_cvtepi16_epi8(both));
     }
-    return found;
+    return lanes_read;
 }
 
 static inline __m512i words_of_runs(const int16_t *from, const NAME(Runs) *runs)
@@ -121,20 +121,20 @@ static inline __m512i words_of_runs(const int16_t *from, const NAME(Runs) *runs)
             lanes[lane] = from[runs->places[lane]];
         return _mm512_loadu_si512(lanes);
     }
-    __m512i found = _mm512_setzero_si512();
+    __m512i lanes_read = _mm512_setzero_si512();
     for (int i = 0; i < runs->count; i++) {
         const NAME(Run) *run = &runs->runs[i];
         if (run->step == 1) {
-            found = _mm512_mask_loadu_epi16(found, run->mask, FAR(int16_t, from, run->at));
+            lanes_read = _mm512_mask_loadu_epi16(lanes_read, run->mask, FAR(int16_t, from, run->at));
             continue;
         }
         const __m512i low = _mm512_maskz_loadu_epi16((__mmask32)run->even, FAR(int16_t, from, run->at));
         const __m512i high = _mm512_maskz_loadu_epi16((__mmask32)(run->even >> 32), FAR(int16_t, from, run->at + 32));
         const __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi32_epi16(low)),
                                                 _mm512_cvtepi32_epi16(high), 1);
-        found = _mm512_mask_mov_epi16(found, run->mask, both);
+        lanes_read = _mm512_mask_mov_epi16(lanes_read, run->mask, both);
     }
-    return found;
+    return lanes_read;
 }
 #undef FAR
 #endif
@@ -142,9 +142,9 @@ static inline __m512i words_of_runs(const int16_t *from, const NAME(Runs) *runs)
 /* A panel [k][LANES] of floats. */
 static void NAME(pack)(float *panel, const Right *right, int64_t first, int64_t used)
 {
-    NAME(Runs) found;
-    const NAME(Runs) *runs = &found;
-    NAME(find_runs)(&found, right->places + first, (int)used);
+    NAME(Runs) of_columns;
+    const NAME(Runs) *runs = &of_columns;
+    NAME(find_runs)(&of_columns, right->places + first, (int)used);
     const int stretch = NAME(is_stretch)(runs, LANES);
     for (int64_t k = 0; k < right->count; k++) {
         float *row = panel + k * LANES;
@@ -226,9 +226,9 @@ static void pack_dot4(uint8_t *panel, const GemmInt *w, int64_t first, int64_t u
     {                                                                                                                  \
         static const Type zeros[2 * LANES] = {0};                                                                      \
         const Type *image = w->image;                                                                                  \
-        NAME(Runs) found;                                                                                              \
-        const NAME(Runs) *runs = &found;                                                                               \
-        NAME(find_runs)(&found, w->places + first, (int)used);                                                         \
+        NAME(Runs) of_columns;                                                                                              \
+        const NAME(Runs) *runs = &of_columns;                                                                               \
+        NAME(find_runs)(&of_columns, w->places + first, (int)used);                                                         \
         const int stretch = NAME(is_stretch)(runs, 2 * LANES);                                                         \
         if (!stretch)                                                                                                  \
             memset(panel, 0, (size_t)((w->count + 1) / 2 * 4 * LANES) * sizeof(int16_t));                              \

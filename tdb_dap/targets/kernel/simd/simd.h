@@ -75,7 +75,7 @@ typedef struct {
     const uint8_t *left_dot4;
     int left_type;
     const int64_t *row_at;
-    const FastRequant *steps; /* of each row, or none */
+    const FastRequant *steps; /* of each row */
     const Epilogue *epilogue;
 } GemmInt;
 
@@ -126,8 +126,6 @@ typedef struct {
     void (*window_f32)(const WindowF32 *, float *);
     void (*window_max)(const WindowMax *, void *);
     void (*elementwise)(int, const float *, const float *, float *, int64_t);
-    int (*subnormal)(const float *, int64_t);
-    void (*exponents)(const float *, int64_t, uint32_t *);
     void (*float_elements)(const Grid *, int, int, void *, int);
     void (*reciprocal_roots)(const Grid *, int, int, int, float *);
     void (*divided)(const Grid *, int, int, int, int, float *);

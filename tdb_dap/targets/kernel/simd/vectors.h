@@ -43,11 +43,11 @@ static inline int NAME(any)(ints mask)
 #elif LANES == 8
     return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
 #else
-    int32_t lanes[LANES], found = 0;
+    int32_t lanes[LANES], any_set = 0;
     memcpy(lanes, &mask, sizeof lanes);
     for (int lane = 0; lane < LANES; lane++)
-        found |= lanes[lane];
-    return found != 0;
+        any_set |= lanes[lane];
+    return any_set != 0;
 #endif
 }
 

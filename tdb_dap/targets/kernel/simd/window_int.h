@@ -112,11 +112,11 @@ ALWAYS_INLINE void sum_rows_dot4(int32_t *out, const uint8_t *image, const Dot4W
             __m512i sum = start;
             for (int i = 0; i < count; i++) {
                 const __mmask64 read = ~(uint64_t)0 >> (64 - (between + dot4->all[i].count));
-                __m512i found = _mm512_maskz_loadu_epi8(read, image + first * step + dot4->all[i].offset);
-                found = _mm512_shuffle_epi8(_mm512_permutexvar_epi32(by_words, found), by_bytes);
-                found = _mm512_xor_si512(found, flips);
+                __m512i bytes_read = _mm512_maskz_loadu_epi8(read, image + first * step + dot4->all[i].offset);
+                bytes_read = _mm512_shuffle_epi8(_mm512_permutexvar_epi32(by_words, bytes_read), by_bytes);
+                bytes_read = _mm512_xor_si512(bytes_read, flips);
                 const __m512i weights = _mm512_set1_epi32(dot4->weights[i]);
-                sum = is_signed ? add_dot4(sum, found, weights) : add_dot4(sum, weights, found);
+                sum = is_signed ? add_dot4(sum, bytes_read, weights) : add_dot4(sum, weights, bytes_read);
             }
             if (left >= LANES)
                 _mm512_storeu_si512(out + first, sum);
