@@ -268,10 +268,18 @@ def _shaped(numbers: Array, shape: tuple[int, ...]) -> Array:
     """The same numbers, where they are, in another shape."""
     if numbers.shape == shape:
         return numbers
-    shaped = numbers.reshape(shape)
-    if not _is_part(shaped, numbers):
-        raise Unplanned("a shape in which the words are not in equal steps")
-    return shaped
+    try:
+        if _COPIES:
+            shaped = numbers.view()
+            shaped.shape = shape
+            return shaped
+        return numbers.reshape(shape, copy=False)
+    except (AttributeError, ValueError):
+        raise Unplanned("a shape in which the words are not in equal steps") from None
+
+
+_COPIES = np.lib.NumpyVersion(np.__version__) < "2.1.0"
+"""Whether ``reshape`` may copy: that would read all words of the memory that a plan is made for."""
 
 
 def _squeezed(source: Array, to: Array) -> tuple[Array, Array]:
