@@ -247,7 +247,7 @@ class Chip:
         return first if self._plans is None else self._plans.carry_out_some(commands, first, stop, memory)
 
     def learn(self, description: Description, descriptor: bytes) -> None:
-        """Nothing: a plan is made by the first command of its form that is carried out. Plugins may still call it."""
+        """Nothing: a plan is made when the first command of its form is executed. Plugins may still call it."""
 
     def formed(self, kind: int, descriptor: bytes, core: int) -> tuple[Form, Sequence[int]] | None:
         return self._met.find(kind, int.from_bytes(descriptor, "little"), core)
@@ -274,7 +274,8 @@ class Chip:
         if self.rules is None:
             return None
         facts = self.geometry, self.kind_name, self.kind_size, self.is_system, self.bind, self._encoding, self._refuse
-        return Plans(Instructions(*facts), self.rules)
+        name = f"{self.table} {self.geometry!r} {self.rules!r}" if isinstance(self.table, str) else ""
+        return Plans(Instructions(*facts), self.rules, name)
 
     @cached_property
     def _encodings(self) -> dict[int, Encoding]:

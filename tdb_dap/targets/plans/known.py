@@ -44,7 +44,7 @@ _ERRORS = (
 
 
 class Instructions(NamedTuple):
-    """What plans ask of a chip."""
+    """Facts of a chip that plans are made from."""
 
     geometry: Geometry
     name: Callable[[int], str]
@@ -89,6 +89,8 @@ class Known:
         """The kernel's part of it, or None."""
         self.functions: dict[tuple[str, int], Semantic] = {}
         """Those that plans were made of."""
+        self.hopeless: set[int] = set()
+        """Kinds of command that have no plans."""
         self._failures: dict[int, int] = {}
         self._lock = Lock()
 
@@ -108,11 +110,13 @@ class Known:
 
     def meet(self, kind: int, descriptor: bytes, core: int) -> Form | None:
         """The form of the first command of its form, with a plan if it can have one; None: its kind has none."""
-        if self._failures.get(kind, 0) > _HOPELESS:
+        if kind in self.hopeless:
             return None
         encoding = self._chip.encoding(kind)
         shape, made = self._planned(kind, descriptor, core, encoding)
-        self._failures[kind] = self._failures.get(kind, 0) + 1 if made is None else -_HOPELESS
+        self._failures[kind] = self._failures.get(kind, 0) + 1 if made is None else -MOST_FORMS
+        if self._failures[kind] > _HOPELESS:
+            self.hopeless.add(kind)
         word = int.from_bytes(descriptor, "little")
         locations = [slot.located(word, self._chip.geometry) for slot in shape.slots]
         which = self._which(kind, shape)
@@ -134,6 +138,11 @@ class Known:
             return shape, make(name, form, self._rules)
         except _ERRORS:
             return shape, None
+
+    def numbers_of(self, kind: int, shape: Shape) -> dict[bytes, int]:
+        """The numbers of a shape's forms by their keys."""
+        which = self._which(kind, shape)
+        return self.shapes[kind][which].numbers
 
     def _which(self, kind: int, shape: Shape) -> int:
         """The number of a shape among those of its kind, a new one if it has none."""

@@ -11,8 +11,10 @@ from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.errors import BadAccess
 from tdb_dap.targets import kernel
+from tdb_dap.targets.plans import kept as kept_plans
 from tdb_dap.targets.plans.batches import NOTHING, Batch, regions_of
 from tdb_dap.targets.plans.forms import Located
+from tdb_dap.targets.plans.kept import KeptPlans
 from tdb_dap.targets.plans.known import Instructions, Known
 from tdb_dap.targets.plans.making import Made
 from tdb_dap.targets.semantics import SEMANTICS
@@ -27,11 +29,14 @@ _MOST_BATCHES = 1 << 6
 class Plans:
     """The plans of one chip."""
 
-    def __init__(self, chip: Instructions, rules: Rules) -> None:
+    def __init__(self, chip: Instructions, rules: Rules, name: str) -> None:
+        """``name``: what tells the chip from all others in files of plans; empty: no plans are kept."""
         self._chip = chip
+        self._name = name
         self._rules = rules
         self._known = Known(chip, rules)
         self._batches: dict[int, Batch] = {}
+        self._program: tuple[ReferenceType[EncodedCommands], KeptPlans | None] | None = None
         self._regions: tuple[ReferenceType[Memory], NDArray[np.int64]] | None = None
 
     def carry_out(self, kind: int, descriptor: bytes, core: int, memory: Memory) -> bool:
@@ -49,7 +54,7 @@ class Plans:
         """Carry out commands from ``first`` on, at most to ``stop``; the first one that has to be by itself."""
         if not kernel.is_active():
             return first
-        known, number = self._known_now(), first // _AT_ONCE
+        kept, known, number = self._kept(commands), self._known_now(), first // _AT_ONCE
         batch = self._batches.get(number)
         if batch is None or not batch.holds(commands, known):
             if len(self._batches) >= _MOST_BATCHES:
@@ -58,6 +63,9 @@ class Plans:
             batch = self._batches[number] = Batch(self._chip, known, commands, number * _AT_ONCE, end)
         begin, end = first - batch.first, min(stop, batch.stop) - batch.first
         batch.decide(begin, end)
+        if kept is not None and batch.first + end == commands.kinds.size:
+            own = [np.unique(each.numbers) for each in self._batches.values() if each.holds(commands, known)]
+            kept.save(known, {number for each in own for number in each.tolist() if number >= 0})
         next_one = int(batch.numbers[begin])
         if next_one != NOTHING and (next_one < 0 or known.calls[next_one] is None):
             return first
@@ -69,6 +77,15 @@ class Plans:
             return first
         locations = batch.numbers, batch.spaces, batch.offsets, commands.cores[batch.first : batch.stop]
         return batch.first + kernel.run_batch(known.calls, locations, regions[1], begin, end)
+
+    def _kept(self, commands: EncodedCommands) -> KeptPlans | None:
+        """The file of a program's plans, loaded when the program is new."""
+        if self._program is None or self._program[0]() is not commands:
+            kept = KeptPlans(self._name, commands.payload) if self._name and kept_plans.are_wanted() else None
+            self._program = ref(commands), kept
+            if kept is not None:
+                kept.load(self._known_now())
+        return self._program[1]
 
     def _known_now(self) -> Known:
         if self._known.is_full:
