@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -43,7 +42,7 @@ class Program:
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of commands for which plans are made, in directories that were empty before."""
     monkeypatch.setenv("TDB_DAP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -57,7 +56,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]
         return make(name, *more)
 
     monkeypatch.setattr(known, "make", noted)
-    yield names
+    return names
 
 
 def files(folder: Path) -> list[Path]:
