@@ -168,8 +168,9 @@ def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fiel
         starts=starts,
         zero=x.zero,
         steps=x.steps,
+        is_zero_positive=x.is_zero_positive,
         adds_last=x.adds_last,
-        window=Window(image.view.dtype, x.is_last, x.is_zero_positive, (height, width, *step)),
+        window=Window(image.view.dtype, x.is_last, (height, width, *step)),
     )
 
 

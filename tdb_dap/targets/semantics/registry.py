@@ -117,7 +117,10 @@ class MatrixProduct:
     """Whether they are stored as columns and rows."""
     is_right_turned: bool
     starts: tuple[str | Array, ...]
-    """Sums start from these, in this order: a role, of (1, columns) or (rows, columns), or one number (1, 1)."""
+    """Sums start from these, in this order: a role, of (1, columns) or (rows, columns), or one number (1, 1).
+
+    A role of four axes, (1, lanes, 1, columns), is a row that all lanes that are used must have; or (1, rows, 1, 1).
+    """
     zero: float
     """Sums of float32 start from this zero otherwise."""
     steps: Steps | None
@@ -128,6 +131,8 @@ class MatrixProduct:
     """Whether sums of floats that are not positive become zero."""
     adds_last: bool = False
     """Whether starts of float32 are added to the sums, one after the other."""
+    is_zero_positive: bool = False
+    """Whether a first start of -0 counts as 0, of floats."""
 
 
 @dataclass(frozen=True)

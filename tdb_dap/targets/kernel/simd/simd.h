@@ -134,7 +134,7 @@ typedef struct {
     int (*int_rows)(const Grid *, int, int, const Requantisation *, const Stored *); /* or none */
     void (*int_elements)(const Grid *, int, int, const Requantisation *, void *);
     void (*ints_of_floats)(const Grid *, int, double, double, int, int, void *);
-    void (*floats_of_floats)(const Grid *, int, int, void *);
+    void (*floats_of_floats)(const Grid *, int, int, int, void *);
     void (*floats_of_ints)(const Grid *, int, void *);
     void (*widen_range)(const float *, int64_t, uint32_t *);
     void (*read_normal)(float *, const void *, int, int64_t, int64_t, uint32_t *);
@@ -143,7 +143,7 @@ typedef struct {
     void (*integral_halves)(const Grid *, int, uint16_t *);
     void (*magnitudes)(const Grid *, uint32_t *);
     void (*selected)(const Grid *, int, int, void *);
-    void (*f16_by_mode)(const Grid *, int, uint16_t *);
+    void (*f16_by_mode)(const Grid *, int, int, uint16_t *);
 } Simd;
 
 /* The widths that this processor can run, ascending, and how many. */
