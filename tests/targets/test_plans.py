@@ -149,7 +149,7 @@ def walk(name: str, count: int, seed: int, only: AbstractSet[str] = frozenset())
             with suppress(TdbError, AttributeError, KeyError, ValueError):
                 bench.fill(other.description, random, kind)
             before = bench.kept()
-            done = chip.carry_out(other.kind, other.descriptor, 0, bench.memory)
+            done = chip.carry_out(other.kind, other.descriptor, 0, bench.memory, other.registers)
             planned = bench.kept()
             bench.restore(before)
             if not done:
@@ -201,7 +201,7 @@ def test_a_rectified_convolution_of_halves_has_a_plan() -> None:
     case = Case(chip, plain.kind, descriptor, plain.registers)
     bench.fill(case.description, random, "finite")
     before = bench.kept()
-    assert chip.carry_out(case.kind, case.descriptor, 0, bench.memory)
+    assert chip.carry_out(case.kind, case.descriptor, 0, bench.memory, case.registers)
     planned = bench.kept()
     bench.restore(before)
     chip.execute(case.description, bench.memory)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.hardware.dtypes import F32, DType
+from tdb_dap.engine.hardware.dtypes import F32, UI16, DType
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic.requantisation import Steps
 from tdb_dap.targets.arithmetic.stored import AXES, CONSTANT, FLOATS, INTEGERS, OF_SIZE, Stored, aligned
@@ -343,9 +343,12 @@ def truncated(x: Stored, target: DType) -> Array | None:
     return _conversion(x, form, target, Conversion.FLOATS_TO_INTS, mode, variant=1)
 
 
-def magnitudes(x: Stored) -> Array | None:
-    """float32 words without their signs."""
-    return _conversion(x, {"f32": Format.F32}, x.dtype, Conversion.MAGNITUDES)
+def magnitudes(x: Stored, is_flushed: bool) -> Array | None:
+    """Words of floats without their signs; ``is_flushed``: subnormals of float32 are zeros."""
+    if x.dtype.name == "f16":
+        clear = Stored(np.full((1, 1, 1, 1), 0x7FFF, np.uint16), UI16)
+        return bitwise(Operator.AND, x._replace(dtype=UI16), clear, 2)
+    return _conversion(x, {"f32": Format.F32}, x.dtype, Conversion.MAGNITUDES, variant=is_flushed)
 
 
 def selected(condition: Condition, a: Stored, b: Stored, yes: Stored, no: Stored) -> Array | None:

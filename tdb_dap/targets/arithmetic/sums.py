@@ -140,7 +140,7 @@ class Sums:
             type=Factor.FLOATS_OF_IMAGE if image.dtype.is_float else _factor(image.dtype),
             left_type=_factor(self.left),
             is_filled=image.fill is not None,
-            fill=image.fill or 0.0,
+            fill=0.0 if image.fill is None else image.fill,
             result=FLOATS.get(self.result.name, 0),
             rounding=0 if window is None else FLOATS.get(window.rounding.name, 0),
             nan_wins=group.nan_wins,

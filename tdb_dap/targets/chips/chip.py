@@ -244,8 +244,10 @@ class Chip:
     def cost(self, description: Description) -> Cost | None:
         return cost_of(description, self.timing) if self.timing is not None else None
 
-    def carry_out(self, kind: int, descriptor: bytes, core: int, memory: Memory) -> bool:
-        return self._plans is not None and self._plans.carry_out(kind, descriptor, core, memory)
+    def carry_out(
+        self, kind: int, descriptor: bytes, core: int, memory: Memory, registers: Mapping[int, int] | None = None
+    ) -> bool:
+        return self._plans is not None and self._plans.carry_out(kind, descriptor, core, memory, registers)
 
     def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
         return first if self._plans is None else self._plans.carry_out_some(commands, first, stop, memory)

@@ -129,8 +129,8 @@ def absolute(x: Operation) -> Array:
     left = x["left"]
     if left.dtype.itemsize != x.dtype.itemsize:
         raise NotSimulated(f"the absolute value of {left.dtype} as {x.dtype} is not known")
-    if left.dtype is F32 and x.dtype is F32 and not x.rules.flushes_absolute:
-        words = elements.magnitudes(left.stored)
+    if left.dtype is x.dtype and left.dtype.name in ("f32", "f16"):
+        words = elements.magnitudes(left.stored, x.rules.flushes_absolute)
         if words is not None:
             return words
     if left.dtype.is_float:

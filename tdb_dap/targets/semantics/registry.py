@@ -159,6 +159,8 @@ class Convolved:
     """Whether sums of floats that are not positive become zero."""
     adds_last: bool = False
     """As in ``MatrixProduct``."""
+    table: str | None = None
+    """The role of the multipliers, shifts and zero points of channels, (1, rows, 1, 2); else the steps have them."""
     by_parity: bool = False
     """Whether even and odd input channels, those of a tap together, are summed up apart and then added, of float32."""
 
@@ -187,6 +189,8 @@ class Pooled:
     """After sums of integers; their numbers are one for all."""
     adds_last: bool = False
     """As in ``MatrixProduct``."""
+    table: str | None = None
+    """As in ``Convolved``."""
 
 
 Described = MatrixProduct | Convolved | Pooled

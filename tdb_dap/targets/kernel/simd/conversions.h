@@ -226,14 +226,16 @@ static void NAME(integral_halves)(const Grid *grid, int mode, uint16_t *result)
     }
 }
 
-/* Magnitudes of float32, as they are stored. */
-static void NAME(magnitudes)(const Grid *grid, uint32_t *result)
+/* Magnitudes of float32, as they are stored, or with zeros in place of subnormals. */
+static void NAME(magnitudes)(const Grid *grid, int is_flushed, uint32_t *result)
 {
     float numbers[CHUNK];
     const int64_t count = element_count(grid);
     for (int64_t first = 0; first < count; first += CHUNK) {
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
+        if (is_flushed)
+            NAME(flushed)(numbers, F32, 0, used);
         for (int64_t i = 0; i < used; i++)
             result[first + i] = bits_of(numbers[i]) & 0x7fffffff;
     }

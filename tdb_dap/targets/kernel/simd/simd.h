@@ -141,7 +141,7 @@ typedef struct {
     void (*round_floats)(const float *, void *, int, int64_t);
     void (*integral_floats)(const Grid *, int, float *);
     void (*integral_halves)(const Grid *, int, uint16_t *);
-    void (*magnitudes)(const Grid *, uint32_t *);
+    void (*magnitudes)(const Grid *, int, uint32_t *);
     void (*selected)(const Grid *, int, int, void *);
     void (*f16_by_mode)(const Grid *, int, int, uint16_t *);
 } Simd;
