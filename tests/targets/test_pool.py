@@ -119,7 +119,9 @@ def test_long_windows_with_a_nan_are_left_to_the_usual_way(
             continue
         bench = Bench(chip)
         bench.fill(case.description, random, "finite")
-        if math.prod(result.shape[2:]) < 2 or not chip.carry_out(case.kind, case.descriptor, 0, bench.memory, case.registers):
+        if math.prod(result.shape[2:]) < 2 or not chip.carry_out(
+            case.kind, case.descriptor, 0, bench.memory, case.registers
+        ):
             continue
         words = bench.memory.read(image).copy()
         words.reshape(-1)[-1 if place[0] else 0] = 0x7FC00000

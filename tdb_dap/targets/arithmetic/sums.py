@@ -58,7 +58,7 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True)
 class Group:
-    """Products of 16-bit floats that are summed exactly before they are added; see ``declaration.rules``."""
+    """Products of 16-bit floats that are summed exactly before they are added; see ``rules``."""
 
     size: int
     nan_wins: bool

@@ -23,10 +23,10 @@ from tdb_dap.targets.declaration.family import message_of
 from tdb_dap.targets.declaration.field_evidence import refused_fields
 from tdb_dap.targets.declaration.fields import Conventions, Fields, shared_name
 from tdb_dap.targets.declaration.instruction_set import Instruction, InstructionSet, column
-from tdb_dap.targets.declaration.rules import Rules
 from tdb_dap.targets.families import FAMILIES, Bound, system
 from tdb_dap.targets.families.expected import is_expected, is_zero
 from tdb_dap.targets.plans.forms import Encoding
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.timing import Timing, cost_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.errors import TdbError
 from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.declaration.family import Bound
-from tdb_dap.targets.declaration.rules import Rules
 from tdb_dap.targets.plans.forms import (
     Encoding,
     Located,
@@ -24,6 +23,7 @@ from tdb_dap.targets.plans.forms import (
     mask_without,
 )
 from tdb_dap.targets.plans.making import Made, make
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics.registry import Semantic
 
 MOST_FORMS = 1 << 14

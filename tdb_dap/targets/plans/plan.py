@@ -11,13 +11,13 @@ from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.errors import BadAccess
 from tdb_dap.targets import kernel
-from tdb_dap.targets.declaration.rules import Rules
 from tdb_dap.targets.plans import kept as kept_plans
 from tdb_dap.targets.plans.batches import NOTHING, Batch, regions_of
 from tdb_dap.targets.plans.forms import Located, Registers
 from tdb_dap.targets.plans.kept import KeptPlans
 from tdb_dap.targets.plans.known import Instructions, Known
 from tdb_dap.targets.plans.making import Made
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics import SEMANTICS
 
 _AT_ONCE = 1 << 11

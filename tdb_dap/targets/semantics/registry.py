@@ -17,7 +17,7 @@ from tdb_dap.targets.arithmetic.requantisation import Steps
 from tdb_dap.targets.arithmetic.stored import Value
 from tdb_dap.targets.arithmetic.sums import Group
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.declaration.rules import Rules
+from tdb_dap.targets.rules import Rules
 
 
 class Operation:
