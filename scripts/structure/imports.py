@@ -30,7 +30,7 @@ REASONS = (
     ("targets/chips/registry.py", r"tdb_dap\.targets\.chips\..*", "pages of chips are loaded when one is asked for"),
     ("agent/calls.py", r"tdb_dap\..*", "a process that makes one call loads only the tool of that call"),
     ("tools/model_options.py", r"tdb_dap\.tools\.opening", "options are made where models are not opened"),
-    ("tools/opening.py", r"tdb_dap\..*", "only models with dynamic subnets or recorded values need it"),
+    ("tools/opening.py", r"tdb_dap\..*", "only models with dynamic subnets or a reference need it"),
     ("tools/programs.py", r"tdb_dap\.engine\..*", "only recordings, several stages or packed sources need it"),
     ("targets/chips/chip.py", r"tdb_dap\.targets\..*", "a chip that executes nothing does without plans and semantics"),
     ("tools/doctor/*", r"tdb_dap\..*", "what cannot be loaded is a finding"),
