@@ -25,9 +25,9 @@ from tdb_dap.targets.chips.registry import chip_of_library, target_for
 from tdb_dap.tools.programs import RECORDING, File, is_dynamic, keep_source, open_program
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.reference.reference import Reference, Tolerance, Tolerances
     from tdb_dap.backends.runtime import VendorRuntime
     from tdb_dap.engine.program.recorded_program import RecordedProgram
+    from tdb_dap.engine.reference.reference import Reference, Tolerance, Tolerances
 
 Progress = Callable[[str], None]
 _EVALUATED = (".mlir", ".onnx")
