@@ -252,6 +252,10 @@ class Chip:
     def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
         return first if self._plans is None else self._plans.carry_out_some(commands, first, stop, memory)
 
+    def plan_coverage(self, commands: EncodedCommands) -> dict[int, tuple[int, int]]:
+        """Kind -> how many commands change memory, and how many of these are executed one by one, without a plan."""
+        return {} if self._plans is None else self._plans.coverage(commands)
+
     def learn(self, description: Description, descriptor: bytes) -> None:
         """Nothing: a plan is made when the first command of its form is executed. Plugins may still call it."""
 

@@ -82,6 +82,18 @@ class Plans:
         locations = batch.numbers, batch.spaces, batch.offsets, commands.cores[batch.first : batch.stop]
         return batch.first + kernel.run_batch(known.calls, locations, regions[1], begin, end)
 
+    def coverage(self, commands: EncodedCommands) -> dict[int, tuple[int, int]]:
+        """Kind -> how many commands change memory, and how many of these have no plan; nothing is executed."""
+        known, count = Known(self._chip, self._rules), commands.kinds.size
+        batch = Batch(self._chip, known, commands, 0, count)
+        batch.decide(0, count)
+        shares: dict[int, tuple[int, int]] = {}
+        for kind, number in zip(commands.kinds.tolist(), batch.numbers.tolist(), strict=True):
+            if kind >= 0 and number != NOTHING:
+                all_of_kind, without = shares.get(kind, (0, 0))
+                shares[kind] = all_of_kind + 1, without + (number < 0 or known.calls[number] is None)
+        return shares
+
     def _kept(self, commands: EncodedCommands) -> KeptPlans | None:
         """The file of a program's plans, loaded when the program is new."""
         if self._program is None or self._program[0]() is not commands:
