@@ -307,7 +307,7 @@ def test_a_command_hidden_in_notes_is_refused_before_the_compiler_starts(
     content["commands"]["deploy_cmd"] += f" --quantize_table '$(cd {tmp_path};touch executed)'"
     notes.write_text(json.dumps(content), "utf-8")
     compiler(tmp_path, monkeypatch, 'eval "echo $*"')
-    done = tdb_dap("reduce", toy.context, "-o", tmp_path / "case", "--quiet")
+    tdb_dap("reduce", toy.context, "-o", tmp_path / "case", "--quiet")
     assert not (tmp_path / "executed").exists()
     assert "touch" not in (tmp_path / "case" / "reproduce.sh").read_text("utf-8")
 
