@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import Cost, Description, EncodedCommands, Form, LazyMapping, Message, Stream, Words
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
@@ -100,8 +101,8 @@ class Chip:
         is_end = np.zeros(count, np.bool_)
         # A field may begin near the end of the last command: let it read on.
         padded = np.concatenate([data, np.zeros(8, np.uint8)])
-        for kind in np.unique(kinds):
-            instruction = self._instruction(int(kind))
+        for kind in distinct(kinds):
+            instruction = self._instruction(kind)
             chosen = kinds == kind
             for target, names in ((ids, self.id_fields), (dependencies, self.dependency_fields)):
                 for name in names:

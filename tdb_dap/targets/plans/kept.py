@@ -12,15 +12,16 @@ import hmac
 import os
 import secrets
 import sys
-from collections.abc import Set
+from collections.abc import Callable, Set
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from tdb_dap.engine.hardware.runs import distinct
+from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.system.user_directories import cache_directory, state_directory
 from tdb_dap.targets import kernel
 from tdb_dap.targets.plans.forms import AddressSlot, Shape
@@ -66,10 +67,14 @@ class _File(msgspec.Struct, array_like=True):
 class KeptPlans:
     """The plans of one program on a chip. ``chip``: everything that tells it from others, as text."""
 
-    def __init__(self, chip: str, payload: NDArray[np.uint8]) -> None:
+    def __init__(self, chip: str, commands: EncodedCommands, size_of: Callable[[int], int]) -> None:
         digest = hashlib.blake2b(digest_size=16)
-        for part in (_build(), chip.encode(), payload.tobytes()):
+        for part in (_build(), chip.encode(), commands.kinds.tobytes()):
             digest.update(part)
+        for kind in distinct(commands.kinds):
+            if kind >= 0:
+                starts = commands.offsets[commands.kinds == kind]
+                digest.update(commands.payload[starts[:, None] + np.arange(size_of(kind))].tobytes())
         self._name = digest.digest()
         self._path = cache_directory() / "plans" / f"{digest.hexdigest()}.plans"
         self.count = 0

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.errors import BadAccess
 from tdb_dap.targets import kernel
@@ -68,8 +69,8 @@ class Plans:
         begin, end = first - batch.first, min(stop, batch.stop) - batch.first
         batch.decide(begin, end)
         if kept is not None and batch.first + end == commands.kinds.size:
-            own = [np.unique(each.numbers) for each in self._batches.values() if each.holds(commands, known)]
-            kept.save(known, {number for each in own for number in each.tolist() if number >= 0})
+            own = [each.numbers for each in self._batches.values() if each.holds(commands, known)]
+            kept.save(known, {number for each in own for number in distinct(np.maximum(each, -1)) if number >= 0})
         next_one = int(batch.numbers[begin])
         if next_one != NOTHING and (next_one < 0 or known.calls[next_one] is None):
             return first
@@ -97,7 +98,7 @@ class Plans:
     def _kept(self, commands: EncodedCommands) -> KeptPlans | None:
         """The file of a program's plans, loaded when the program is new."""
         if self._program is None or self._program[0]() is not commands:
-            kept = KeptPlans(self._name, commands.payload) if self._name and kept_plans.are_wanted() else None
+            kept = KeptPlans(self._name, commands, self._chip.size) if self._name and kept_plans.are_wanted() else None
             self._program = ref(commands), kept
             if kept is not None:
                 kept.load(self._known_now())
