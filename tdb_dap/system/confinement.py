@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tdb_dap.errors import BadInput
+from tdb_dap.system.user_directories import cache_directory, state_directory
 
 VARIABLE = "TDB_DAP_READ_BELOW"
 """Environment variable: directories, with the system's separator between them."""
@@ -44,8 +45,6 @@ def confine(variables: Mapping[str, str] = os.environ) -> None:
     if not text:
         return
     import tempfile
-
-    from tdb_dap.system.user_directories import cache_directory, state_directory
 
     roots = [os.path.realpath(root) for root in text.split(os.pathsep)]
     named = " or ".join(text.split(os.pathsep))
