@@ -26,7 +26,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("targets.chips",),
     ("targets.validation",),
     ("backends",),
-    ("tools.golden",),
+    ("tools.float_model", "tools.golden"),
     ("tools.opening", "tools.pages", "tools.report_schema", "tools.shadow"),
     ("tools.findings", "tools.hashes", "tools.model_options"),
     ("tools.profile", "tools.sanitize"),

@@ -16,8 +16,8 @@ from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.linked_program import LinkedProgram
 from tdb_dap.engine.program.schedule import HostStep, NetStep, Step
+from tdb_dap.tools.float_model.model import FloatModel
 from tdb_dap.tools.llm.comparing import Part
-from tdb_dap.tools.llm.float_model import FloatModel
 from tdb_dap.tools.llm.language_model import LanguageModel, read_model
 from tdb_dap.tools.llm.opening import linked
 from tdb_dap.tools.llm.running import Answering, Token

@@ -134,8 +134,8 @@ def open_program(session: Session, configuration: Configuration) -> Debugger:
 def _answering(session: Session, configuration: Configuration, history_limit: int) -> Debugger:
     """A language model before it answers a prompt; BadInput for settings that such a run has not."""
     from tdb_dap.engine.checks.reference_checks import MISMATCH
+    from tdb_dap.tools.float_model.model import FloatModel
     from tdb_dap.tools.llm.adapter import Adapter
-    from tdb_dap.tools.llm.float_model import FloatModel
     from tdb_dap.tools.llm.float_reference import FloatReference
     from tdb_dap.tools.llm.language_model import read_model
     from tdb_dap.tools.llm.opening import open_model
@@ -152,7 +152,8 @@ def _answering(session: Session, configuration: Configuration, history_limit: in
     folder = model.context.bmodel.parent
     prompt = prompt_ids(of.prompt, folder, of.chat)
     adapter = Adapter(Path(of.lora).expanduser()) if of.lora is not None else None
-    float_model = FloatModel(Path(references[0]).expanduser(), adapter) if references else None
+    pairs = adapter.pairs if adapter is not None else {}
+    float_model = FloatModel(Path(references[0]).expanduser(), pairs, model.room) if references else None
     sampling = parse(of.sample) if of.sample is not None else None
     debugger = open_model(model, prompt, of.tokens, history_limit=history_limit, sampling=sampling, adapter=adapter)
     watch = FloatReference(

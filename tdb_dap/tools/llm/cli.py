@@ -47,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print tokens as they come. 0: nothing is wrong; 1: something differs from the float model."""
-    from tdb_dap.tools.llm.float_model import FloatModel
+    from tdb_dap.tools.float_model.model import FloatModel
     from tdb_dap.tools.llm.language_model import read_model
     from tdb_dap.tools.llm.opening import PromptOptions, open_model, open_recorded, record
     from tdb_dap.tools.llm.running import Answering, prompt_of
@@ -58,7 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     chat = arguments.chat and arguments.ids is None
     options = PromptOptions(arguments.model, text_or_ids, arguments.tokens, chat, arguments.sample, arguments.lora)
     adapter = options.adapter
-    float_model = FloatModel(arguments.reference, adapter) if arguments.reference is not None else None
+    pairs = adapter.pairs if adapter is not None else {}
+    float_model = FloatModel(arguments.reference, pairs, model.room) if arguments.reference is not None else None
     folders = [model.context.bmodel.parent, *([arguments.reference] if float_model is not None else [])]
     words = _quiet(find_tokenizer, folders)
     given = arguments.given

@@ -16,8 +16,8 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.program import Launch, Program
 from tdb_dap.engine.source.op_records import OpRecord
+from tdb_dap.tools.float_model.model import FloatModel
 from tdb_dap.tools.llm.comparing import Compared, Comparison, Part, limits_of
-from tdb_dap.tools.llm.float_model import FloatModel
 from tdb_dap.tools.llm.language_model import HEADS, LanguageModel
 from tdb_dap.tools.llm.passes import Place, passes, places, rows_of, token_of
 from tdb_dap.tools.llm.sources import sources_of

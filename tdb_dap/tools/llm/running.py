@@ -14,8 +14,8 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import give_back
 from tdb_dap.engine.program.linked_program import LinkedProgram
 from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.tools.float_model.model import FloatModel
 from tdb_dap.tools.llm.comparing import Part
-from tdb_dap.tools.llm.float_model import FloatModel
 from tdb_dap.tools.llm.float_reference import FloatReference
 from tdb_dap.tools.llm.language_model import LanguageModel
 from tdb_dap.tools.llm.passes import passes, rows_of, token_of
