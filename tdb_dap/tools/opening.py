@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdb_dap.backends.choice import make_backend, remote_address
-from tdb_dap.backends.discovery import cache_directory
 from tdb_dap.backends.runtime import VendorRuntime
 from tdb_dap.engine.bmodel import Bmodel, input_shapes, stages_text
 from tdb_dap.engine.control.debugger import Debugger
@@ -29,6 +28,7 @@ from tdb_dap.engine.reference.reference import Reference, Tolerance, Tolerances
 from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.errors import BadInput
 from tdb_dap.system.notices import notice, picked_up, sources_missing
+from tdb_dap.system.user_directories import cache_directory
 from tdb_dap.targets.chips.registry import chip_of_library, target_for
 from tdb_dap.tools.golden.files import onnx_model
 from tdb_dap.tools.golden.reference import SUFFIX, computed, numbers
@@ -131,7 +131,7 @@ def keep_source(text: bytes, net: str = "") -> Path:
 
     For editors to open. The same text is always the same file, so breakpoints in it stay. ``net``: name of its folder.
     """
-    path = cache_directory().parent / "sources" / hashlib.sha256(text).hexdigest()[:16] / net / "final.mlir"
+    path = cache_directory() / "sources" / hashlib.sha256(text).hexdigest()[:16] / net / "final.mlir"
     if not path.exists():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -127,8 +127,6 @@ def walk(name: str) -> Counter[str]:
             views = [each for each in (*case.description.reads, *case.description.results) if isinstance(each, View)]
             if max(each.size for each in views) > LARGEST:
                 continue
-            for _ in range(2):
-                chip.learn(case.description, case.descriptor)
             for numbers in NUMBERS:
                 bench.fill(case.description, random, numbers)
                 before = bench.kept()

@@ -30,8 +30,8 @@ from tdb_dap.targets.arithmetic.stored import Place, Unplanned
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.kernel.constants import Operator
-from tdb_dap.targets.plans import plan
 from tdb_dap.targets.plans.forms import PlacelessFields
+from tdb_dap.targets.plans.known import Known
 from tdb_dap.targets.plans.plan import Plans
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.tools.opening import open_debugger
@@ -127,7 +127,7 @@ def drawn(name: str, count: int, seed: int, only: AbstractSet[str]) -> Iterator[
 
 
 def walk(name: str, count: int, seed: int, only: AbstractSet[str] = frozenset()) -> Counter[str]:
-    """Learn each form from one command and carry out others; how often that was done, or left to the usual way.
+    """Plan each form at one command and carry out others; how often that was done, or left to the usual way.
 
     ``only``: commands of these names; none: all.
     """
@@ -144,8 +144,6 @@ def walk(name: str, count: int, seed: int, only: AbstractSet[str] = frozenset())
         except (TdbError, AttributeError, KeyError, ValueError):
             seen["refused"] += 1
             continue
-        for _ in range(2):
-            chip.learn(case.description, case.descriptor)
         for other in (case, moved(case, random), moved(case, random)):
             bench.restore(kept)
             with suppress(TdbError, AttributeError, KeyError, ValueError):
@@ -203,8 +201,6 @@ def test_a_rectified_convolution_of_halves_has_a_plan() -> None:
     case = Case(chip, plain.kind, descriptor, plain.registers)
     bench.fill(case.description, random, "finite")
     before = bench.kept()
-    for _ in range(2):
-        chip.learn(case.description, case.descriptor)
     assert chip.carry_out(case.kind, case.descriptor, 0, bench.memory)
     planned = bench.kept()
     bench.restore(before)
@@ -251,9 +247,6 @@ def test_a_result_near_its_operand(input: int, result: int, by_plan: bool) -> No
     numbers = np.random.default_rng(0).integers(-(1 << 9), 1 << 9, (1, 64, 16, 16)).astype(np.int32).view(np.uint32)
     bench = Bench(chip)
     (view,) = [operand for operand in description.reads if isinstance(operand, View)]
-    for _ in range(2):
-        learned = requantised(chip, 0, 8192)
-        chip.learn(learned[2], learned[1])
     bench.memory.write(view, numbers)
     before = bench.kept()
     chip.execute(description, bench.memory)
@@ -266,9 +259,7 @@ def test_a_result_near_its_operand(input: int, result: int, by_plan: bool) -> No
 
 def test_a_function_that_takes_the_place_of_another_ends_its_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     chip = chip_named("BM1684X")
-    kind, descriptor, description = requantised(chip, 0, 4096)
-    for _ in range(2):
-        chip.learn(description, descriptor)
+    kind, descriptor, _ = requantised(chip, 0, 4096)
     bench = Bench(chip)
     assert chip.carry_out(kind, descriptor, 0, bench.memory)
     monkeypatch.setitem(SEMANTICS, ("quant", 1), lambda x: np.zeros(x.shape, x.dtype.bits_dtype))
@@ -277,9 +268,7 @@ def test_a_function_that_takes_the_place_of_another_ends_its_plans(monkeypatch: 
 
 def test_without_the_kernel_there_are_no_plans() -> None:
     chip = chip_named("BM1684X")
-    kind, descriptor, description = requantised(chip, 0, 4096)
-    for _ in range(2):
-        chip.learn(description, descriptor)
+    kind, descriptor, _ = requantised(chip, 0, 4096)
     bench = Bench(chip)
     with kernel.switched(False):
         assert not chip.carry_out(kind, descriptor, 0, bench.memory)
@@ -288,9 +277,6 @@ def test_without_the_kernel_there_are_no_plans() -> None:
 
 def test_a_place_that_does_not_exist_is_left_to_the_usual_way() -> None:
     chip = chip_named("BM1684X")
-    for _ in range(2):
-        learned = requantised(chip, 0, 4096)
-        chip.learn(learned[2], learned[1])
     kind, descriptor, _ = requantised(chip, 0, chip.geometry.lane_bytes - 64 + 63 * chip.geometry.lane_bytes)
     assert not chip.carry_out(kind, descriptor, 0, Bench(chip).memory)
 
@@ -305,10 +291,11 @@ def test_forms_that_two_threads_meet_at_once_get_numbers_of_their_own() -> None:
             released.wait(10)
             super().append(form)
 
-    known = plan._Known()
-    known.forms = Slow()
+    nobody: Any = None
+    known = Known(nobody, nobody)
+    known.plans = Slow()
     numbers: dict[bytes, int] = {}
-    threads = [Thread(target=known.add, args=(numbers, key)) for key in (b"one", b"other")]
+    threads = [Thread(target=known.add, args=(numbers, key, None)) for key in (b"one", b"other")]
     threads[0].start()
     assert entered.wait(10)
     threads[1].start()

@@ -244,10 +244,6 @@ class Planning(Protocol):
         """
         ...
 
-    def learn(self, description: Description, descriptor: bytes) -> None:
-        """A command was described and executed: others of its form may then be executed the same way."""
-        ...
-
 
 @dataclass(frozen=True, eq=False)
 class Form:

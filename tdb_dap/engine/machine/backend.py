@@ -129,8 +129,6 @@ class InProcess:
                     changes.append(OverwrittenView(view, memory.read(view)))
             if plans is None or not (self.keeps_old and plans.carry_out(*form, memory)):
                 self._target.execute(description, memory)
-                if plans is not None:
-                    plans.learn(description, command.descriptor)
         except MemoryError:
             raise NotSimulated(f"{description.name}: its operands are larger than the memory of this machine") from None
         return Outcome(tuple(changes)) if changes else _NOTHING

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ctypes import addressof
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,11 +117,9 @@ class Sums:
     window: Window | None = None
     keeps_nan: bool = False
     """Whether any NaN may come out; else the kernel leaves sums alone of which one is a NaN."""
-    references: list[object] = field(default_factory=list)
-    """Arrays that the record points to."""
 
-    def record(self) -> ProductRecord:
-        """The description for the kernel, valid as long as this one is."""
+    def record(self) -> kernel.Product:
+        """The description for the kernel."""
         image, group, window = self.image, self.group or Group(1, False, False), self.window
         pack, store = (StepRecord * len(self.pack))(), (StepRecord * len(self.store))()
         for steps, records in ((self.pack, pack), (self.store, store)):
@@ -130,9 +127,8 @@ class Sums:
                 step.fill(record)
         shapes = (*self.starts, *[(1, 1)] * (2 - len(self.starts)))
         places = image.places if image.places is not None else np.zeros(0, np.int64)
-        self.references.extend((pack, store, image.taps, places))
         requantisation = self.steps or Steps(0)
-        return ProductRecord(
+        record = ProductRecord(
             how=self.how,
             swapped=self.is_image_first,
             starts=len(self.starts),
@@ -163,13 +159,10 @@ class Sums:
             low=requantisation.limits[0],
             high=requantisation.limits[1],
             size=self.result.itemsize,
-            taps=kernel.address_of(image.taps),
-            places=kernel.address_of(places),
             pack_steps=len(pack),
             store_steps=len(store),
-            pack=addressof(pack),
-            store=addressof(store),
         )
+        return kernel.Product(record, pack, store, image.taps, places)
 
 
 def _factor(dtype: DType) -> Factor:

@@ -26,6 +26,7 @@ from tdb_dap.targets.declaration.instruction_set import Instruction, Instruction
 from tdb_dap.targets.families import FAMILIES, Bound, system
 from tdb_dap.targets.families.expected import is_expected, is_zero
 from tdb_dap.targets.plans.forms import Encoding
+from tdb_dap.targets.plans.known import Instructions
 from tdb_dap.targets.plans.plan import Plans
 from tdb_dap.targets.semantics.execute import execute
 from tdb_dap.targets.semantics.rules import Rules
@@ -240,19 +241,13 @@ class Chip:
         return cost_of(description, self.timing) if self.timing is not None else None
 
     def carry_out(self, kind: int, descriptor: bytes, core: int, memory: Memory) -> bool:
-        return self._plans is not None and self._plans.carry_out(
-            kind, int.from_bytes(descriptor, "little"), core, memory
-        )
+        return self._plans is not None and self._plans.carry_out(kind, descriptor, core, memory)
 
     def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
         return first if self._plans is None else self._plans.carry_out_some(commands, first, stop, memory)
 
     def learn(self, description: Description, descriptor: bytes) -> None:
-        bound: Bound = description.binding
-        if self._plans is None or bound.kind < 0:
-            return
-        word = int.from_bytes(descriptor, "little")
-        self._plans.learn(description.name, bound, word, self._encoding(bound.kind))
+        """Nothing: a plan is made when the first command of its form is executed. Plugins may still call it."""
 
     def formed(self, kind: int, descriptor: bytes, core: int) -> tuple[Form, Sequence[int]] | None:
         return self._met.find(kind, int.from_bytes(descriptor, "little"), core)
@@ -278,7 +273,9 @@ class Chip:
     def _plans(self) -> Plans | None:
         if self.rules is None:
             return None
-        return Plans(self.geometry, self.rules, self._refuse, (self.kind_size, self.is_system))
+        facts = self.geometry, self.kind_name, self.kind_size, self.is_system, self.bind, self._encoding, self._refuse
+        name = f"{self.table} {self.geometry!r} {self.rules!r}" if isinstance(self.table, str) else ""
+        return Plans(Instructions(*facts), self.rules, name)
 
     @cached_property
     def _encodings(self) -> dict[int, Encoding]:

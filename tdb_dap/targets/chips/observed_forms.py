@@ -49,8 +49,8 @@ class ObservedForms:
         if self._failures.get(kind, 0) > _HOPELESS or self._count > _MOST:
             return
         try:
-            numbers = form_of(bound, encoding).numbers
-            shape = addresses_of(bound, encoding).shape
+            addresses = addresses_of(bound, encoding)
+            numbers, shape = form_of(bound, encoding, addresses).numbers, addresses.shape
         except _ERRORS:
             self._failures[kind] = self._failures.get(kind, 0) + 1
             return

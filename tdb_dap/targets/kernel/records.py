@@ -1,6 +1,8 @@
 """Arguments of the kernel as C structs; ``scripts/generate_kernel_constants.py`` writes plan/records.h from these.
 
-Every address is a number of 64 bits. A plan says how many bytes each record has, and the kernel refuses other sizes.
+The records of a plan are one block, which a file can keep: a ``PlanRecord``, and whatever it and the product have by
+its offset, in bytes from the start of the block. A plan says how many bytes each record has, and the kernel refuses
+other sizes and offsets beyond the block.
 """
 
 from __future__ import annotations
@@ -11,16 +13,18 @@ from tdb_dap.targets.kernel.constants import MOST_OPERANDS
 
 
 class StoredRecord(Structure):
-    """Words of ``format`` at data + sum over axes of index * step, steps in elements; ``source``: tensor, or -1."""
+    """Words of ``format`` at data + sum over axes of index * step, steps in elements.
+
+    ``source``: the tensor, from whose address ``data`` counts in bytes; -1: ``data`` is the word itself.
+    """
 
     _fields_ = (("data", c_uint64), ("step", c_int64 * 4), ("format", c_int32), ("source", c_int32))
 
 
 class TensorRecord(Structure):
-    """A tensor where it was planned, and the bytes that its elements are in from its address on; see ``Extent``."""
+    """The bytes that the elements of a tensor are in from its address on; see ``Extent``."""
 
     _fields_ = (
-        ("origin", c_int64),
         ("low", c_int64),
         ("high", c_int64),
         ("inner", c_int64),

@@ -77,7 +77,7 @@ class PlacelessFields(Fields):
         self, fields: Fields, names: Iterable[str], without: frozenset[str], locations: Mapping[str, Located]
     ) -> None:
         values = {name: fields.number(name) for name in names if fields.has(name) and name not in without}
-        super().__init__(values, fields.sub, fields.geometry, 0, _NoRegisters(), fields.conventions)
+        super().__init__(values, fields.sub, fields.geometry, 0, NoRegisters(), fields.conventions)
         self.__dict__.update({f"{side} located": location for side, location in locations.items()})
         self.without = without
 
@@ -92,7 +92,7 @@ class PlacelessFields(Fields):
         return super().has(name)
 
 
-class _NoRegisters(Mapping[int, int]):
+class NoRegisters(Mapping[int, int]):
     """Registers of any value: nobody may ask for one."""
 
     def __getitem__(self, key: int) -> NoReturn:
@@ -177,10 +177,9 @@ class Form(NamedTuple):
     """The slot of each tensor, by role."""
 
 
-def form_of(bound: Bound, encoding: Encoding) -> Form:
+def form_of(bound: Bound, encoding: Encoding, addresses: Addresses) -> Form:
     """The form of a command; Unplanned where addresses say anything but where tensors are."""
     family, real = bound.family, bound.fields
-    addresses = addresses_of(bound, encoding)
     placeless = PlacelessFields(real, encoding.names, addresses.fields, addresses.sides)
     operands = _bound_again(dict(family.operands), bound.operands, placeless)
     results = _bound_again(dict(family.results), bound.results, placeless)

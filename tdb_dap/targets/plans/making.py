@@ -16,7 +16,7 @@ from tdb_dap.targets.arithmetic.elements import Elements, moved
 from tdb_dap.targets.arithmetic.stored import AXES, Place, Stored, Unplanned, Value
 from tdb_dap.targets.arithmetic.sums import Sums
 from tdb_dap.targets.kernel.constants import Function
-from tdb_dap.targets.kernel.records import ElementsRecord, ProductRecord
+from tdb_dap.targets.kernel.records import ElementsRecord
 from tdb_dap.targets.plans.forms import Form
 from tdb_dap.targets.plans.products import product_of
 from tdb_dap.targets.plans.tensors import Index, Tensor
@@ -39,6 +39,8 @@ class Made:
     sub: tuple[str, int]
     """Family and operation, by which the function is registered."""
     function: Semantic
+    block: bytes
+    """The records of ``calls``."""
 
 
 def make(name: str, form: Form, rules: Rules) -> Made:
@@ -54,7 +56,7 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     if not result.has_apart():
         raise Unplanned("elements of the result that overlap")
     calls: list[ElementsRecord] = []
-    product: ProductRecord | None = None
+    product: kernel.Product | None = None
     with np.errstate(all="ignore"):
         if function in PRODUCTS:
             sums = _sums(PRODUCTS[function], form, tensors, (role, result), rules)
@@ -84,10 +86,10 @@ def make(name: str, form: Form, rules: Rules) -> Made:
             for each, order, slot in zip(every, orders, numbers, strict=True)
         ]
     )
-    plan = kernel.plan(form.bound.fields.geometry.lane_bytes, extents, calls, product)
+    block = kernel.block(form.bound.fields.geometry.lane_bytes, extents, calls, product)
     slots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
     sub = form.bound.family.name, form.bound.fields.sub
-    return Made(plan, slots, sub, function)
+    return Made(kernel.plan(block), slots, sub, function, block)
 
 
 def _is_over(old: str, form: Form, tensors: dict[str, Tensor], result: tuple[str, Tensor]) -> bool:
@@ -268,10 +270,18 @@ def _shaped(numbers: Array, shape: tuple[int, ...]) -> Array:
     """The same numbers, where they are, in another shape."""
     if numbers.shape == shape:
         return numbers
-    shaped = numbers.reshape(shape)
-    if not _is_part(shaped, numbers):
-        raise Unplanned("a shape in which the words are not in equal steps")
-    return shaped
+    try:
+        if _COPIES:
+            shaped = numbers.view()
+            shaped.shape = shape
+            return shaped
+        return numbers.reshape(shape, copy=False)
+    except (AttributeError, ValueError):
+        raise Unplanned("a shape in which the words are not in equal steps") from None
+
+
+_COPIES = np.lib.NumpyVersion(np.__version__) < "2.1.0"
+"""Whether ``reshape`` may copy: that would read all words of the memory that a plan is made for."""
 
 
 def _squeezed(source: Array, to: Array) -> tuple[Array, Array]:

@@ -192,8 +192,9 @@ int layout_find(Plan *plan);
 void product_free(Product *p);
 void plan_free(Plan *plan);
 
-/* make.c: the plan of a record; NULL and what is wrong with the record, or NULL where there is no memory. */
-Plan *plan_make(const PlanRecord *record, const char **problem);
+/* make.c: the plan of a block of records, which begins at a multiple of 8 bytes; NULL and what is wrong with the records, or NULL
+ * where there is no memory. */
+Plan *plan_make(const void *records, size_t bytes, const char **problem);
 
 /* tiles.c: the functions of plans over elements, with tensors at some addresses. */
 int result_tensor(const BoundPlan *bound);

@@ -7,7 +7,8 @@
 
 #include "../scalar/constants.h"
 
-/* Words of ``format`` at data + sum over axes of index * step, steps in elements; ``source``: tensor, or -1. */
+/* Words of ``format`` at data + sum over axes of index * step, steps in elements. ``source``: the tensor, from whose
+ * address ``data`` counts in bytes; -1: ``data`` is the word itself. */
 typedef struct {
     uint64_t data;
     int64_t step[4];
@@ -15,9 +16,8 @@ typedef struct {
     int32_t source;
 } StoredRecord;
 
-/* A tensor where it was planned, and the bytes that its elements are in from its address on; see ``Extent``. */
+/* The bytes that the elements of a tensor are in from its address on; see ``Extent``. */
 typedef struct {
-    int64_t origin;
     int64_t low;
     int64_t high;
     int64_t inner;
