@@ -27,7 +27,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("targets.validation",),
     ("backends",),
     ("tools.float_model", "tools.golden"),
-    ("tools.opening", "tools.pages", "tools.report_schema", "tools.shadow"),
+    ("tools.opening", "tools.pages", "tools.report_schema", "tools.shadow", "tools.weights"),
     ("tools.findings", "tools.hashes", "tools.model_options"),
     ("tools.profile", "tools.sanitize"),
     (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,9 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.tools.float_model.config import Config, Experts, read_config
 from tdb_dap.tools.float_model.weights import FloatWeights
+
+_PIECE = 1 << 22
+"""Numbers of a weight that are made float64 at once."""
 
 
 @dataclass(frozen=True)
@@ -36,31 +40,33 @@ class FloatModel:
 
     Tensors have the names that the converter gives them in final.mlir. ``pairs``: LoRA by the name of the layer;
     ``room``: positions for which the model is used, by which LongRoPE chooses its frequencies, None: those of a
-    sequence so far; ``substitute``: other numbers for some weights.
+    sequence so far.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        pairs: Mapping[str, Pair] | None = None,
-        room: int | None = None,
-        substitute: Substitute | None = None,
-    ) -> None:
+    def __init__(self, folder: Path, pairs: Mapping[str, Pair] | None = None, room: int | None = None) -> None:
         self.folder = folder
         self.config: Config = read_config(folder / "config.json")
         self.weights = FloatWeights(folder, self.config)
+        self.room = room
         self._pairs = pairs or {}
-        self._room = room
-        self._substitute = substitute
+        self._substitute: Substitute = _nothing
         self._kept: dict[str, Array] = {}
+        self._own: dict[str, Array] = {}
+
+    def with_weights(self, substitute: Substitute) -> FloatModel:
+        """The same model with other numbers for some weights; the rest is kept once for both."""
+        other = copy(self)
+        other._substitute, other._own = substitute, {}
+        return other
 
     def embedded(self, ids: Array) -> Array:
         """States of shape (positions, hidden) for the ids of tokens."""
-        return self._weight(f"{self.weights.names.embedding}.weight")[ids] * self.config.embedding_scale
+        rows = self._weight(f"{self.weights.names.embedding}.weight")[ids].astype(np.float64)
+        return rows * self.config.embedding_scale
 
     def logits(self, states: Array) -> Array:
         """Logits, float64 (vocabulary,), of the states of one position, as the last block leaves them."""
-        logits = self.config.logit_scale * states @ self._weight(self.weights.head).T
+        logits = _product(self.config.logit_scale * states, self._weight(self.weights.head))
         return _capped(logits, self.config.caps[1])
 
     def block(
@@ -114,7 +120,7 @@ class FloatModel:
         if config.kind.has_head_norms:
             q = self._norm(q, f"{prefix}.self_attn.q_norm", results)
             k = self._norm(k, f"{prefix}.self_attn.k_norm", results)
-        rotary, length = config.rotary[layer], self._room or int(positions.max()) + 1
+        rotary, length = config.rotary[layer], self.room or int(positions.max()) + 1
         q = results["q_proj"] = rotary.rotate(q, positions, length)
         k = results["k_cache"] = rotary.rotate(k, positions, length)
         all_k = k if keys is None else np.concatenate([keys, k])
@@ -179,7 +185,7 @@ class FloatModel:
         return scaled
 
     def _linear(self, states: Array, name: str, results: dict[str, Array]) -> Array:
-        result = states @ self._weight(f"{name}.weight").T
+        result = _product(states, self._weight(f"{name}.weight"))
         if f"{name}.bias" in self.weights:
             result = result + self._weight(f"{name}.bias")
         results[name] = result
@@ -190,10 +196,27 @@ class FloatModel:
         return result
 
     def _weight(self, name: str) -> Array:
+        """Numbers in float32, so that large models fit."""
+        if name in self._own:
+            return self._own[name]
+        other = self._substitute(name)
+        if other is not None:
+            self._own[name] = other
+            return other
         if name not in self._kept:
-            other = self._substitute(name) if self._substitute is not None else None
-            self._kept[name] = (self.weights.read(name) if other is None else other).astype(np.float64)
+            self._kept[name] = self.weights.read(name)
         return self._kept[name]
+
+
+def _nothing(name: str) -> None:
+    """No weight has other numbers."""
+
+
+def _product(states: Array, weight: Array) -> Array:
+    """States times the transposed weight, in float64; in pieces, as a float64 copy of a large weight would not fit."""
+    step = max(1, _PIECE // weight.shape[1])
+    pieces = [states @ weight[start : start + step].astype(np.float64).T for start in range(0, len(weight), step)]
+    return np.concatenate(pieces, -1)
 
 
 def _softmax(scores: Array) -> Array:

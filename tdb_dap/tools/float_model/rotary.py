@@ -52,8 +52,7 @@ class Rotary:
 
     def rotate(self, heads: Array, positions: Array, length: int) -> Array:
         """Heads (positions, heads, numbers) rotated by their positions in a sequence of ``length`` positions."""
-        angles = positions[:, None] * self._frequencies_for(length)
-        cosine, sine = np.cos(angles)[:, None] * self.scale, np.sin(angles)[:, None] * self.scale
+        cosine, sine = (one[:, None] for one in self.table(positions, length))
         rotated, rest = heads[..., : self.size], heads[..., self.size :]
         if self.is_interleaved:
             low, high = rotated[..., 0::2], rotated[..., 1::2]
@@ -65,6 +64,11 @@ class Rotary:
         else:
             pairs = np.concatenate([first, second], -1)
         return np.concatenate([pairs, rest], -1)
+
+    def table(self, positions: Array, length: int) -> tuple[Array, Array]:
+        """Cosines and sines, float64 (positions, size / 2)."""
+        angles = positions[:, None] * self._frequencies_for(length)
+        return np.cos(angles) * self.scale, np.sin(angles) * self.scale
 
     def _frequencies_for(self, length: int) -> Array:
         if self.long is not None and length > self.limit:

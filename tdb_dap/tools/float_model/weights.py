@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from tdb_dap.errors import BadInput
 from tdb_dap.tools.float_model.config import Config
 from tdb_dap.tools.float_model.names import Names
 from tdb_dap.tools.float_model.safetensors_file import SafetensorsFile
+
+_LAYER = re.compile(r"\.layers\.\d+\.")
 
 
 class FloatWeights:
@@ -35,7 +38,7 @@ class FloatWeights:
     def read(self, name: str) -> Array:
         """Numbers of a tensor, float32; BadInput where there is none."""
         if name in self._where:
-            return self._where[name].read(name)
+            return self._finite(name, self._where[name].read(name))
         fused = self._fused(name)
         if fused is None:
             raise BadInput(f"{self.folder}: no tensor {name} in its .safetensors files; quantised weights are not read")
@@ -43,13 +46,31 @@ class FloatWeights:
         start, stop = self._rows(name.rpartition(".")[0])
         if stop > len(rows):
             raise BadInput(f"{self.folder}: {fused} has {len(rows):,} rows; {stop:,} are needed")
-        return rows[start:stop]
+        return self._finite(fused, rows[start:stop])
+
+    def like(self, name: str) -> list[str]:
+        """Names of the other tensors of the same shape, those of the same layer first."""
+        file = self._where.get(name)
+        if file is None:
+            return []
+        shape, layer = file.names[name].get("shape"), _LAYER.search(name)
+        others = [one for one, of in self._where.items() if one != name and of.names[one].get("shape") == shape]
+        return sorted(others, key=lambda one: (layer is None or layer[0] not in one, one))
 
     @property
     def head(self) -> str:
         """Name of the matrix that gives the logits: that of the embeddings where they are tied."""
         name = f"{self.names.head}.weight"
         return name if name in self and not self._config.is_tied else f"{self.names.embedding}.weight"
+
+    def _finite(self, name: str, numbers: Array) -> Array:
+        wrong = np.flatnonzero(~np.isfinite(numbers.reshape(-1)))
+        if wrong.size:
+            raise BadInput(
+                f"{self._where[name].path}: tensor {name} itself has {numbers.reshape(-1)[wrong[0]]:g} at {wrong[0]:,} "
+                f"({wrong.size:,} of {numbers.size:,} numbers); nothing can be compared with it"
+            )
+        return numbers
 
     def _within(self, names: Names) -> Names:
         """The names with what this model has before ``model.``."""
