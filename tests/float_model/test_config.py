@@ -106,4 +106,4 @@ def test_what_is_not_known_is_refused_by_name(tmp_path: Path, changes: dict[str,
 
 def test_keys_that_change_no_number_are_accepted(tmp_path: Path) -> None:
     accepted = {"torch_dtype": "bfloat16", "use_cache": True, "architectures": ["X"], "attention_multiplier": None}
-    assert read(tmp_path, **accepted, eos_token_id=[2, 7]).stops == {2, 7}
+    assert read(tmp_path, **accepted, eos_token_id=[2, 7]).layers == 2

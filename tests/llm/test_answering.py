@@ -15,7 +15,7 @@ from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.machine import Machine
-from tdb_dap.engine.program.schedule import HostStep, Step, filled
+from tdb_dap.engine.program.schedule import Border, HostStep, NetStep, Step, filled
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.llm.language_model import read_model
 from tdb_dap.tools.llm.opening import linked
@@ -56,6 +56,30 @@ def test_four_bits_are_no_fault() -> None:
     assert [token.id for token in tokens] != [token.expected for token in tokens]
 
 
+def test_a_net_that_runs_twice_in_a_token_is_judged_as_the_first_time() -> None:
+    """Also a whole pass that the host repeats, with and without a fault in the second time."""
+
+    def again(step: Step, ahead: str) -> Step | tuple[Step, ...]:
+        is_second = isinstance(step, NetStep) and ahead in ("block_cache_1 at token 2", "block_0 at token 0")
+        return (step, step) if is_second else step
+
+    tokens = answered(QWEN, change=again)
+    assert list(wrong(tokens)) == []
+    assert [token.id for token in tokens] == [token.expected for token in tokens]
+    launches = [part.launch.net for part in tokens[2].parts]
+    assert launches.count("block_cache_1") == 2
+    assert all(part.compared for part in tokens[2].parts)
+
+    def late(step: Step, ahead: str) -> Step | tuple[Step, ...]:
+        if isinstance(step, NetStep) and ahead == "block_cache_1 at token 2":
+            wrong_position = filled(Border("block_cache_1", "position_ids"), np.full((1, 1), 7, np.int32))
+            return (step, wrong_position, step)
+        return step
+
+    found = [(number, part.launch.net, part.given) for number, part in wrong(answered(QWEN, change=late))]
+    assert found[0] == (2, "block_cache_1", ("position_ids 7 instead of 4 at position 4",))
+
+
 def test_a_token_too_early_in_its_place() -> None:
     """The host gives the position of the token before."""
 
@@ -67,7 +91,7 @@ def test_a_token_too_early_in_its_place() -> None:
 
     number, part = next(wrong(answered(QWEN, change=change)))
     assert (number, part.launch.net) == (2, "block_cache_1")
-    assert part.given == ("position_ids is 3 instead of 4 at 0",)
+    assert part.given == ("position_ids 3 instead of 4 at position 4",)
     assert part.first_wrong is not None
     assert part.first_wrong.name in ("q_proj", "k_cache")
 
@@ -101,7 +125,7 @@ def test_a_slot_of_the_cache_that_is_swapped() -> None:
 
     number, part = next(wrong(answered(QWEN, change=change)))
     assert (number, part.launch.net) == (2, "block_cache_0")
-    assert re.fullmatch("history_k is .* instead of .* at 96, 32 of 128 differ", part.given[0])
+    assert re.fullmatch("history_k .* instead of .* at position 3, 32 of 128 differ", part.given[0])
     assert part.first_wrong is not None
     assert part.first_wrong.opcode == "tpu.FAttention"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -179,8 +179,6 @@ class Config:
     logit_scale: float = 1.0
     caps: tuple[float, float] = (0.0, 0.0)
     is_tied: bool = False
-    stops: frozenset[int] = field(default=frozenset())
-    """Tokens that end a completion."""
 
 
 def read_config(path: Path) -> Config:
@@ -233,13 +231,12 @@ def _config(loaded: Mapping[str, Any]) -> Config:
         **_scales(name, config, hidden, layers),
         caps=(_cap(config, "attn_logit_softcapping"), _cap(config, "final_logit_softcapping")),
         is_tied=bool(config.get("tie_word_embeddings", kind.is_tied)),
-        stops=_stops(loaded, config),
     )
 
 
 def _shared(outer: Mapping[str, Any]) -> dict[str, Any]:
     """Keys of the whole model that also hold for its text half."""
-    return {key: outer[key] for key in ("tie_word_embeddings", "eos_token_id") if key in outer}
+    return {key: outer[key] for key in ("tie_word_embeddings",) if key in outer}
 
 
 def _refuse_unknown(name: str, kind: Kind, config: Mapping[str, Any]) -> None:
@@ -332,11 +329,3 @@ def _scales(name: str, config: Mapping[str, Any], hidden: int, layers: int) -> d
 
 def _cap(config: Mapping[str, Any], key: str) -> float:
     return positive(config[key], key) if config.get(key) is not None else 0.0
-
-
-def _stops(*configs: Mapping[str, Any]) -> frozenset[int]:
-    ids: set[int] = set()
-    for config in configs:
-        given = config.get("eos_token_id")
-        ids.update(int(one) for one in (given if isinstance(given, list) else [given]) if one is not None)
-    return frozenset(ids)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tdb_dap.tools.weights.checking import WeightsReport
 
 _MOST_SHOWN = 20
+FILLED = "filled by the host"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,17 +34,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print wrong and untraced constants. 0: none is wrong; 1: one is; 2: none could be traced."""
-    from tdb_dap.engine.bmodel import Bmodel
     from tdb_dap.errors import BadInput
     from tdb_dap.tools.float_model.model import FloatModel
     from tdb_dap.tools.llm.language_model import read_model
-    from tdb_dap.tools.llm.sources import sources_of
-    from tdb_dap.tools.weights.checking import check_weights
+    from tdb_dap.tools.llm.sources import weights_report
 
     model = read_model(arguments.model)
     float_model = FloatModel(arguments.reference, room=model.room)
     bar = Bar(arguments.quiet, " bytes compared")
-    report = check_weights(Bmodel(model.context.bmodel), model.nets, sources_of(model), float_model, bar)
+    report = weights_report(model, float_model, bar)
     if arguments.json:
         print(json.dumps(_entry(report), indent=1))
     else:
@@ -62,10 +61,16 @@ def lines(report: WeightsReport) -> Iterator[str]:
         yield f"wrong: {fault.tensor} in {fault.net}: {fault.summary}"
     if len(report.faults) > _MOST_SHOWN:
         yield f"{len(report.faults) - _MOST_SHOWN:,} more constants are wrong"
-    for untraced in report.untraced[:_MOST_SHOWN]:
-        yield f"not traced: {untraced.tensor} in {untraced.net}: {untraced.why}"
-    if len(report.untraced) > _MOST_SHOWN:
-        yield f"{len(report.untraced) - _MOST_SHOWN:,} more constants are not traced"
+    yield from untraced_lines(report)
+
+
+def untraced_lines(report: WeightsReport) -> Iterator[str]:
+    """The constants that could not be compared, without those that the host fills."""
+    untraced = [one for one in report.untraced if one.why != FILLED]
+    for one in untraced[:_MOST_SHOWN]:
+        yield f"not traced: {one.tensor} in {one.net}: {one.why}"
+    if len(untraced) > _MOST_SHOWN:
+        yield f"{len(untraced) - _MOST_SHOWN:,} more constants are not traced"
 
 
 def _entry(report: WeightsReport) -> dict[str, Any]:
