@@ -14,7 +14,7 @@ import pytest
 
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.targets import kernel
-from tdb_dap.targets.plans import kept, known
+from tdb_dap.targets.plans import kept, known, making
 from tdb_dap.targets.semantics import SEMANTICS
 from tests.targets.commands import chip_named
 from tests.targets.test_plans import Bench, requantised
@@ -49,7 +49,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "state"))
     monkeypatch.setenv(kept.SWITCH, "1")
     names: list[str] = []
-    make = known.make
+    make = making.make
 
     def noted(name: str, *more: Any) -> Any:
         names.append(name)

@@ -59,7 +59,7 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True)
 class Group:
-    """Products of 16-bit floats that are summed exactly before they are added; see ``semantics.rules``."""
+    """Products of 16-bit floats that are summed exactly before they are added; see ``declaration.rules``."""
 
     size: int
     nan_wins: bool
@@ -114,6 +114,10 @@ class Sums:
     """Of all rows; numbers that each row has of its own are packed."""
     rectifies: bool = False
     """Whether sums of floats that are not positive become zero."""
+    adds_last: bool = False
+    """Whether starts of float32 are added to the sums, one after the other."""
+    halves: bool = False
+    """Whether the second half of the products is summed up apart, of float32."""
     window: Window | None = None
     keeps_nan: bool = False
     """Whether any NaN may come out; else the kernel leaves sums alone of which one is a NaN."""
@@ -145,6 +149,8 @@ class Sums:
             is_zero_positive=window is not None and window.is_zero_positive,
             window=(1, 1, 1, 1) if window is None else window.size,
             keeps_nan=self.keeps_nan,
+            adds_last=self.adds_last,
+            halves=self.halves,
             zero=self.zero,
             rows=self.size.rows,
             count=self.size.products,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +23,14 @@ from tdb_dap.targets.declaration.family import message_of
 from tdb_dap.targets.declaration.field_evidence import refused_fields
 from tdb_dap.targets.declaration.fields import Conventions, Fields, shared_name
 from tdb_dap.targets.declaration.instruction_set import Instruction, InstructionSet, column
+from tdb_dap.targets.declaration.rules import Rules
 from tdb_dap.targets.families import FAMILIES, Bound, system
 from tdb_dap.targets.families.expected import is_expected, is_zero
 from tdb_dap.targets.plans.forms import Encoding
-from tdb_dap.targets.plans.known import Instructions
-from tdb_dap.targets.plans.plan import Plans
-from tdb_dap.targets.semantics.execute import execute
-from tdb_dap.targets.semantics.rules import Rules
 from tdb_dap.targets.timing import Timing, cost_of
+
+if TYPE_CHECKING:
+    from tdb_dap.targets.plans.plan import Plans
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,10 @@ class Chip:
     def is_system(self, kind: int) -> bool:
         family = FAMILIES.get(self._instruction(kind).register)
         return family is not None and family.name == "system"
+
+    def _moves_nothing(self, kind: int) -> bool:
+        """Whether commands of a kind change no memory: what they write into registers is known before a run."""
+        return self.is_system(kind) or self.writes_registers(kind)
 
     def message(self, kind: int, descriptor: bytes, engines: int = 2) -> Message | None:
         f = self.fields_of(kind, descriptor, 0, {})
@@ -273,7 +277,12 @@ class Chip:
     def _plans(self) -> Plans | None:
         if self.rules is None:
             return None
-        facts = self.geometry, self.kind_name, self.kind_size, self.is_system, self.bind, self._encoding, self._refuse
+        # Listings, which most commands of the command line are about, need none of what computes.
+        from tdb_dap.targets.plans.known import Instructions
+        from tdb_dap.targets.plans.plan import Plans
+
+        kinds = self.kind_name, self.kind_size, self._moves_nothing
+        facts = self.geometry, *kinds, self.bind, self._encoding, self._refuse
         name = f"{self.table} {self.geometry!r} {self.rules!r}" if isinstance(self.table, str) else ""
         return Plans(Instructions(*facts), self.rules, name)
 
@@ -284,6 +293,8 @@ class Chip:
     def execute(self, description: Description, memory: Words) -> None:
         if self.rules is None:
             raise NotSimulated(f"{description.name}: what {self.name} computes is not known well enough to simulate it")
+        from tdb_dap.targets.semantics.execute import execute
+
         self._refuse(description.name, description.binding)
         execute(description.name, description.binding, memory, self.rules)
 

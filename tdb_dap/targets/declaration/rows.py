@@ -62,6 +62,8 @@ class Row:
     """Compilers put it into local memory, and what the chip does with another address is not known."""
     in_static: Condition | None = None
     """Whether the address is an offset in static memory."""
+    in_l2: bool = False
+    """The address is an offset in L2."""
     strides: Callable[[Fields], tuple[int, ...] | None] | None = None
     width: Dim = 0
     is_result: bool = False
@@ -114,6 +116,8 @@ class Row:
             return self.space(f)
         if self.in_static is not None and self.in_static(f):
             return Space.STATIC, (self._raw(f) + self.first) % f.geometry.static_bytes
+        if self.in_l2:
+            return Space.L2, self._raw(f) + self.first
         return f.located_tiu(self._raw(f) + self.first)
 
     @cached_property

@@ -33,7 +33,7 @@ class Rounding(IntEnum):
 
 
 class Operator(IntEnum):
-    """Operations on two numbers; ``FIRST``: the first one as it is, of integers only."""
+    """Operations on two numbers; of integers only: ``FIRST``, the first one as it is, and those on bits."""
 
     ADD = 0
     SUBTRACT = 1
@@ -41,6 +41,9 @@ class Operator(IntEnum):
     LARGER = 3
     SMALLER = 4
     FIRST = 5
+    AND = 6
+    OR = 7
+    EXCLUSIVE_OR = 8
 
 
 class Conversion(IntEnum):

@@ -34,7 +34,12 @@ class TensorRecord(Structure):
 
 
 class ElementsRecord(Structure):
-    """A function over elements; parameters that it does not have are 0. ``least``, ``most``: limits of integers."""
+    """A function over elements; parameters that it does not have are 0. ``least``, ``most``: limits of integers.
+
+    ``variant``, where it is 1: a series is multiplied by its argument in the end; a NaN that becomes an integer gives a
+    limit, by its sign; the operands of a quotient of float32 are flushed; of three float operands the product of the
+    first two is added to the third one, if it is 2 the third one to that.
+    """
 
     _fields_ = (
         ("function", c_int32),
@@ -52,7 +57,7 @@ class ElementsRecord(Structure):
         ("size", c_int32),
         ("fills", c_int32),
         ("fill", c_uint32),
-        ("unused", c_int32),
+        ("variant", c_int32),
         ("low", c_double),
         ("high", c_double),
         ("least", c_int64),
@@ -89,7 +94,8 @@ class ProductRecord(Structure):
     number taps[k] + places[j] of an image of ``image`` numbers, which hold ``fill`` where none is put; a negative tap
     stands for zeros. Of windows rows are channels of all batches, taps are in a plane, and ``window`` has rows and
     columns of results, and numbers of the image between both. ``result``: format of float results; ``rounding``: of
-    products and sums of float windows; ``keeps_nan``: any NaN may come out.
+    products and sums of float windows; ``keeps_nan``: any NaN may come out. Of float32 sums: ``adds_last``: the starts
+    are added to the sum, one after the other; ``halves``: the second half of the products is summed up apart.
     """
 
     _fields_ = (
@@ -112,6 +118,8 @@ class ProductRecord(Structure):
         ("size", c_int32),
         ("pack_steps", c_int32),
         ("store_steps", c_int32),
+        ("adds_last", c_int32),
+        ("halves", c_int32),
         ("unused", c_int32),
         ("zero", c_float),
         ("fill", c_float),

@@ -62,7 +62,7 @@ class Batch:
             rows = np.flatnonzero(kinds == kind)
             if kind < 0:
                 continue
-            if chip.is_system(kind):
+            if chip.moves_nothing(kind):
                 self.numbers[rows] = NOTHING
                 continue
             size = chip.size(kind)
@@ -127,8 +127,9 @@ def locations_of(raw: NDArray[np.uint8], slot: AddressSlot, geometry: Geometry) 
     if slot.high >= 0:
         return _located(_bits(raw, slot.high, slot.high_mask) << 32 | low, geometry)
     low = low + slot.first
-    if slot.is_static:
-        return np.full(low.size, SPACES[Space.STATIC]), low % geometry.static_bytes
+    if slot.space is not None:
+        offsets = low % geometry.static_bytes if slot.space is Space.STATIC else low
+        return np.full(low.size, SPACES[slot.space]), offsets
     spaces, offsets = _located(low, geometry)
     is_local = low < geometry.local_bytes
     return np.where(is_local, SPACES[Space.LOCAL], spaces), np.where(is_local, low, offsets)

@@ -29,8 +29,8 @@ class AddressSlot(NamedTuple):
     high_mask: int
     first: int
     """Bytes from the address to the tensor."""
-    is_static: bool
-    """The address is an offset in static memory."""
+    space: Space | None
+    """The address is an offset in this memory; None: the address says which."""
 
     def located(self, word: int, geometry: Geometry) -> Located:
         """Space and offset in a descriptor, taken as a number."""
@@ -38,8 +38,8 @@ class AddressSlot(NamedTuple):
         if self.high >= 0:
             return geometry.locate((word >> self.high & self.high_mask) << 32 | raw)
         raw += self.first
-        if self.is_static:
-            return Space.STATIC, raw % geometry.static_bytes
+        if self.space is not None:
+            return self.space, raw % geometry.static_bytes if self.space is Space.STATIC else raw
         return (Space.LOCAL, raw) if raw < geometry.local_bytes else geometry.locate(raw)
 
 
@@ -149,7 +149,8 @@ def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
         row = rows[role]
         used = _fields_of(row, real)
         fields.update(used)
-        slot = _slot(row, used, encoding, row.in_static is not None and bool(row.in_static(real)))
+        in_static = row.in_static is not None and row.in_static(real)
+        slot = _slot(row, used, encoding, Space.STATIC if in_static else Space.L2 if row.in_l2 else None)
         if slot not in slots:
             slots.append(slot)
         numbers[role] = slots.index(slot)
@@ -196,13 +197,13 @@ def _fields_of(row: Row, fields: Fields) -> tuple[str, ...]:
     return (name,)
 
 
-def _slot(row: Row, fields: tuple[str, ...], encoding: Encoding, is_static: bool) -> AddressSlot:
+def _slot(row: Row, fields: tuple[str, ...], encoding: Encoding, space: Space | None) -> AddressSlot:
     parts: list[tuple[int, int]] = []
     for name in fields:
         _, bit, width = encoding.instruction.by_name[encoding.names[name]]
         parts.append((bit, (1 << width) - 1))
     low, high = parts if len(parts) > 1 else (parts[0], (-1, 0))
-    return AddressSlot(*low, *high, row.first, is_static)
+    return AddressSlot(*low, *high, row.first, space)
 
 
 def _origin(location: Located, geometry: Geometry) -> Located:

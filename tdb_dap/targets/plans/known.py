@@ -10,6 +10,7 @@ from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.errors import TdbError
 from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.declaration.family import Bound
+from tdb_dap.targets.declaration.rules import Rules
 from tdb_dap.targets.plans.forms import (
     Encoding,
     Located,
@@ -22,7 +23,6 @@ from tdb_dap.targets.plans.forms import (
 )
 from tdb_dap.targets.plans.making import Made, make
 from tdb_dap.targets.semantics.registry import Semantic
-from tdb_dap.targets.semantics.rules import Rules
 
 MOST_FORMS = 1 << 14
 """Forms that are kept."""
@@ -51,8 +51,8 @@ class Instructions(NamedTuple):
     """Of a kind of command."""
     size: Callable[[int], int]
     """Bytes of its descriptors."""
-    is_system: Callable[[int], bool]
-    """Whether its commands move no data."""
+    moves_nothing: Callable[[int], bool]
+    """Whether its commands change no memory."""
     bind: Callable[[int, bytes, int, Mapping[int, int]], Bound]
     """The family of a command: kind, descriptor, core and registers."""
     encoding: Callable[[int], Encoding]

@@ -11,6 +11,7 @@ from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.errors import BadAccess
 from tdb_dap.targets import kernel
+from tdb_dap.targets.declaration.rules import Rules
 from tdb_dap.targets.plans import kept as kept_plans
 from tdb_dap.targets.plans.batches import NOTHING, Batch, regions_of
 from tdb_dap.targets.plans.forms import Located
@@ -18,7 +19,6 @@ from tdb_dap.targets.plans.kept import KeptPlans
 from tdb_dap.targets.plans.known import Instructions, Known
 from tdb_dap.targets.plans.making import Made
 from tdb_dap.targets.semantics import SEMANTICS
-from tdb_dap.targets.semantics.rules import Rules
 
 _AT_ONCE = 1 << 11
 """Commands of a batch."""

@@ -75,6 +75,7 @@ def product_of(product: MatrixProduct, tensors: Mapping[str, Tensor], result: Te
         steps=product.steps,
         group=product.group,
         rectifies=product.rectifies,
+        adds_last=product.adds_last,
     )
 
 

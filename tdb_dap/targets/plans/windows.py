@@ -70,7 +70,7 @@ def convolution_of(x: Convolved, tensors: Mapping[str, Tensor], result: Tensor, 
     group = x.group
     if group is not None and group.size > padded.channels:
         group = replace(group, size=padded.channels)
-    runs = _runs(padded.channels, x.steps is None and group is None, group)
+    runs = _runs(padded.channels, x.steps is None and group is None, group, x.by_parity)
     count = sum(run.width for run in runs) * padded.taps.size
     how = (
         Accumulation.GEMM_INT
@@ -116,6 +116,8 @@ def convolution_of(x: Convolved, tensors: Mapping[str, Tensor], result: Tensor, 
         group=group,
         steps=x.steps,
         rectifies=x.rectifies,
+        adds_last=x.adds_last,
+        halves=x.by_parity,
     )
 
 
@@ -166,6 +168,7 @@ def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fiel
         starts=starts,
         zero=x.zero,
         steps=x.steps,
+        adds_last=x.adds_last,
         window=Window(image.view.dtype, x.is_last, x.is_zero_positive, (height, width, *step)),
     )
 
@@ -195,16 +198,19 @@ def _in_each_batch(
 
 
 class _Run(NamedTuple):
-    """Channels whose products stand together: for each tap all of them."""
+    """Channels whose products stand together, for each tap all of them: every ``step``-th of [start, stop)."""
 
     start: int
     stop: int
     width: int
     """Places for channels, of which the last ones may be empty."""
+    step: int = 1
 
 
-def _runs(channels: int, by_channel: bool, group: Group | None) -> list[_Run]:
-    """The order of products: channel by channel, by groups of channels, or as weights are stored."""
+def _runs(channels: int, by_channel: bool, group: Group | None, by_parity: bool) -> list[_Run]:
+    """The order of products: channel by channel, by groups of channels, even ones first, or as weights are stored."""
+    if by_parity:
+        return [_Run(first, channels, -(-channels // 2), 2) for first in (0, 1)]
     most = 1 if by_channel else _BLOCK if group is None else group.size
     return [
         _Run(start, min(channels, start + most), min(most, channels - start) if group is None else most)
@@ -217,7 +223,8 @@ def _taps(runs: list[_Run], padded: _Padded) -> Array:
     taps: list[Array] = []
     for run in runs:
         channels = np.full(run.width, -1, np.int64)
-        channels[: run.stop - run.start] = np.arange(run.start, run.stop)
+        own = np.arange(run.start, run.stop, run.step)
+        channels[: own.size] = own
         taps.append(np.where(channels < 0, -1, channels * padded.plane + padded.taps[:, None]).reshape(-1))
     return np.concatenate(taps)
 
@@ -236,14 +243,18 @@ def _weights(x: Convolved, weight: Tensor, source: int, runs: list[_Run], count:
         for block in blocks:
             words = block[:, :, ::-1, ::-1] if x.is_rotated else block
             stop = start + block.shape[1]
-            if len(runs) == channels:
+            if len(runs) == channels and runs[0].step == 1:
                 yield Step(words, form, row + start * taps, (count, taps, wide, 1), Part.LEFT_FACTORS, source)
-            for run in runs if len(runs) < channels else ():
-                low, end = max(start, run.start), min(stop, run.stop)
+                start = stop
+                continue
+            top = row
+            for run in runs:
+                low, end = max(start + (run.start - start) % run.step, run.start), min(stop, run.stop)
                 if low < end:
-                    first = row + run.start * taps + low - run.start
-                    chosen = words[:, low - start : end - start].transpose(0, 2, 3, 1)
+                    first = top + (low - run.start) // run.step
+                    chosen = words[:, low - start : end - start : run.step].transpose(0, 2, 3, 1)
                     yield Step(chosen, form, first, (count, wide * run.width, run.width, 1), Part.LEFT_FACTORS, source)
+                top += run.width * taps
             start = stop
         if start != index[1].stop:
             raise Unplanned("weights in another order")

@@ -11,9 +11,9 @@ from tdb_dap.targets.arithmetic.halves import calculated
 from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps
 from tdb_dap.targets.arithmetic.rounding import convert, converted_at_once, to_float8
 from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_EVEN, saturate, shift
-from tdb_dap.targets.arithmetic.stored import Value
+from tdb_dap.targets.arithmetic.stored import Stored, Value
 from tdb_dap.targets.families import arithmetic as op
-from tdb_dap.targets.kernel.constants import Operator
+from tdb_dap.targets.kernel.constants import Condition, Operator
 from tdb_dap.targets.semantics.finish import finite_half
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
@@ -93,10 +93,16 @@ def invert(x: Operation) -> Array:
     return x.dtype.encode(~x["left"].numbers.astype(np.int64))
 
 
+_BITWISE = {op.AND: Operator.AND, op.OR: Operator.OR, op.XOR: Operator.EXCLUSIVE_OR}
+
+
 @semantics("arith", op.AND, op.OR, op.XOR)
 def bitwise(x: Operation) -> Array:
     """and, or, xor of the stored words."""
     x.require_integers("left", "right")
+    at_once = elements.bitwise(_BITWISE[x.fields.sub], x["left"].stored, x["right"].stored, x.dtype.itemsize)
+    if at_once is not None:
+        return at_once
     function = {op.AND: np.bitwise_and, op.OR: np.bitwise_or, op.XOR: np.bitwise_xor}[x.fields.sub]
     return function(x["left"].bits, x["right"].bits).astype(x.dtype.bits_dtype)
 
@@ -149,10 +155,22 @@ def conditions(left: Value, right: Value) -> tuple[Array, Array, Array]:
 @semantics("arith", op.SELECT_GREATER, op.SELECT_EQUAL, op.SELECT_LESS)
 def select(x: Operation) -> Array:
     """condition(left, right) ? third : 0."""
+    third, zero = x["third"], Stored(np.zeros((1, 1, 1, 1), x.dtype.bits_dtype), x.dtype)
+    if third.dtype.itemsize == x.dtype.itemsize:
+        sides = x["left"].stored, x["right"].stored
+        at_once = elements.selected(_CONDITIONS[x.fields.sub], *sides, third.stored, zero)
+        if at_once is not None:
+            return at_once
     greater, equal, less = conditions(x["left"], x["right"])
     chosen = {op.SELECT_GREATER: greater, op.SELECT_EQUAL: equal, op.SELECT_LESS: less}[x.fields.sub]
-    zero = np.zeros(1, x.dtype.bits_dtype)
-    return np.where(chosen, x["third"].bits.astype(x.dtype.bits_dtype), zero)
+    return np.where(chosen, third.bits.astype(x.dtype.bits_dtype), zero.bits)
+
+
+_CONDITIONS = {
+    op.SELECT_GREATER: Condition.IS_GREATER,
+    op.SELECT_EQUAL: Condition.IS_EQUAL,
+    op.SELECT_LESS: Condition.IS_LESS,
+}
 
 
 @semantics("arith", op.MUL, op.ADD, op.SUB, op.MAX, op.MIN, op.DIVIDE, op.DISTANCE, op.MAC)

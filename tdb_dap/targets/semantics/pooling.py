@@ -18,10 +18,10 @@ from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.arithmetic.sums import weighted as weighted_windows
 from tdb_dap.targets.arithmetic.sums import window_sums
 from tdb_dap.targets.arithmetic.windows import Windows, border, offsets, padded, taps
+from tdb_dap.targets.declaration.rules import Extremum
 from tdb_dap.targets.families import pooling as op
 from tdb_dap.targets.semantics.finish import channel_scale, finite_half, rectified, requantisation, scaled
 from tdb_dap.targets.semantics.registry import Operation, Pooled, multiplies, semantics
-from tdb_dap.targets.semantics.rules import Extremum
 
 _HIGHEST = {
     "f32": np.float32(3.4028234663852886e38),

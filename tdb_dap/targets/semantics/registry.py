@@ -17,7 +17,7 @@ from tdb_dap.targets.arithmetic.requantisation import Steps
 from tdb_dap.targets.arithmetic.stored import Value
 from tdb_dap.targets.arithmetic.sums import Group
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.semantics.rules import Rules
+from tdb_dap.targets.declaration.rules import Rules
 
 
 class Operation:
@@ -126,6 +126,8 @@ class MatrixProduct:
     """Of 16-bit floats."""
     rectifies: bool = False
     """Whether sums of floats that are not positive become zero."""
+    adds_last: bool = False
+    """Whether starts of float32 are added to the sums, one after the other."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,10 @@ class Convolved:
     """Of 16-bit floats."""
     rectifies: bool = False
     """Whether sums of floats that are not positive become zero."""
+    adds_last: bool = False
+    """As in ``MatrixProduct``."""
+    by_parity: bool = False
+    """Whether even and odd input channels, those of a tap together, are summed up apart and then added, of float32."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +180,8 @@ class Pooled:
     """Whether the last one of equal numbers is the largest."""
     steps: Steps | None
     """After sums of integers; their numbers are one for all."""
+    adds_last: bool = False
+    """As in ``MatrixProduct``."""
 
 
 Described = MatrixProduct | Convolved | Pooled

@@ -62,7 +62,7 @@ static Problem make_tile(const PlanRecord *r, const ElementsRecord *record, Tile
     Elements *e = &tile->work;
     *e = (Elements){.function = record->function, .operands = record->operands, .kind = record->operator, .flushes = record->flushes,
                     .format = record->format, .steps = record->newton_steps, .rule = record->reciprocal,
-                    .each = record->has_own_steps, .how = record->conversion, .mode = record->rounding, .low = record->low,
+                    .each = record->has_own_steps, .how = record->conversion, .variant = record->variant, .mode = record->rounding, .low = record->low,
                     .high = record->high, .fill = record->fill, .fills = record->fills, .terms = record->terms,
                     .rows = record->rows, .numbers = {record->multiplier, record->amount, record->zero},
                     .r = {.low = record->least, .high = record->most, .mode = record->rounding, .held = record->held,
@@ -142,6 +142,8 @@ static Problem make_product(const Block *block, Product *p)
         return no_memory;
     if (form->how == GEMM_F16 && (form->group < 1 || form->group > LARGEST_GROUP))
         return "a group of no products, or of too many";
+    if (form->halves < 0 || form->halves > 1 || (form->halves && (form->how != GEMM_F32 || form->count % 2)))
+        return "halves of products that cannot be halved";
     for (int64_t k = 0; k < form->count; k++)
         p->has_gaps |= p->taps[k] < 0;
     for (int i = 0; i < form->pack_steps; i++) {

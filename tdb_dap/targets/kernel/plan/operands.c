@@ -116,25 +116,25 @@ static void gather_part(void *of, int64_t part, int64_t parts)
     memcpy(w->ranges[RIGHT_FACTORS][part], range, sizeof range);
 }
 
-/* Adds one start to the sums of some rows; the first one is what they begin with. */
-static void start_groups(const ProductRun *w, int number, int64_t top, int64_t end)
+/* Adds one start to the sums of some rows and columns; where it ``begins`` them, they are what it is. */
+void operands_add_start(const ProductRun *w, int number, const int64_t *range, int begins)
 {
     const Product *p = w->p;
     const float *start = (const float *)w->starts[number];
     float own[256], before[256];
-    const int64_t row_step = p->form.start_rows[number] > 1 ? p->form.start_columns[number] : 0;
-    const int64_t step = p->form.start_columns[number] > 1;
-    for (int64_t row = top; row < end; row++)
-        for (int64_t first = 0; first < p->form.columns; first += 256) {
-            const int64_t used = p->form.columns - first < 256 ? p->form.columns - first : 256;
+    int64_t row_step, step;
+    product_start_steps(p, number, &row_step, &step);
+    for (int64_t row = range[0]; row < range[1]; row++)
+        for (int64_t first = range[2]; first < range[3]; first += 256) {
+            const int64_t used = range[3] - first < 256 ? range[3] - first : 256;
             float *to = (float *)w->sums + row * p->form.columns + first;
             for (int64_t i = 0; i < used; i++)
                 own[i] = start[row * row_step + (first + i) * step];
             memcpy(before, to, (size_t)used * sizeof *own);
-            if (number)
-                simd->elementwise(ADD, before, own, to, used);
-            else
+            if (begins)
                 memcpy(to, own, (size_t)used * sizeof *own);
+            else
+                simd->elementwise(ADD, before, own, to, used);
         }
 }
 
@@ -179,7 +179,7 @@ static void pack_part(void *of, int64_t part, int64_t parts)
         pack_left_pairs((const int16_t *)w->left, first, last, p->form.count, (int16_t *)w->packed);
     else if (p->form.how == GEMM_F16)
         for (int i = 0; i < p->form.starts; i++)
-            start_groups(w, i, first, last);
+            operands_add_start(w, i, (const int64_t[]){first, last, 0, p->form.columns}, i == 0);
     else if (p->form.how == GEMM_F32) {
         pack_left_f32((const float *)w->left, first, last, p->form.count, (float *)w->packed);
         uint32_t range[2] = {UINT32_MAX, 0};

@@ -25,7 +25,10 @@ typedef struct {
     int32_t address;
 } TensorRecord;
 
-/* A function over elements; parameters that it does not have are 0. ``least``, ``most``: limits of integers. */
+/* A function over elements; parameters that it does not have are 0. ``least``, ``most``: limits of integers.
+ * ``variant``, where it is 1: a series is multiplied by its argument in the end; a NaN that becomes an integer gives a
+ * limit, by its sign; the operands of a quotient of float32 are flushed; of three float operands the product of the
+ * first two is added to the third one, if it is 2 the third one to that. */
 typedef struct {
     int32_t function;
     int32_t operands;
@@ -42,7 +45,7 @@ typedef struct {
     int32_t size;
     int32_t fills;
     uint32_t fill;
-    int32_t unused;
+    int32_t variant;
     double low;
     double high;
     int64_t least;
@@ -72,7 +75,9 @@ typedef struct {
  * The right factor of product k at column j is number taps[k] + places[j] of an image of ``image`` numbers, which hold
  * ``fill`` where none is put; a negative tap stands for zeros. Of windows rows are channels of all batches, taps are in
  * a plane, and ``window`` has rows and columns of results, and numbers of the image between both. ``result``: format of
- * float results; ``rounding``: of products and sums of float windows; ``keeps_nan``: any NaN may come out. */
+ * float results; ``rounding``: of products and sums of float windows; ``keeps_nan``: any NaN may come out. Of float32
+ * sums: ``adds_last``: the starts are added to the sum, one after the other; ``halves``: the second half of the products
+ * is summed up apart. */
 typedef struct {
     int32_t how;
     int32_t swapped;
@@ -93,6 +98,8 @@ typedef struct {
     int32_t size;
     int32_t pack_steps;
     int32_t store_steps;
+    int32_t adds_last;
+    int32_t halves;
     int32_t unused;
     float zero;
     float fill;

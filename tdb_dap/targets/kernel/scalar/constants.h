@@ -28,7 +28,7 @@ enum {
     HALF_DOWN = 6,
 };
 
-/* Operations on two numbers; ``FIRST``: the first one as it is, of integers only. */
+/* Operations on two numbers; of integers only: ``FIRST``, the first one as it is, and those on bits. */
 enum {
     ADD = 0,
     SUBTRACT = 1,
@@ -36,6 +36,9 @@ enum {
     LARGER = 3,
     SMALLER = 4,
     FIRST = 5,
+    AND = 6,
+    OR = 7,
+    EXCLUSIVE_OR = 8,
 };
 
 /* Conversions of one operand. */

@@ -71,14 +71,14 @@ static void NAME(int16_of_floats)(const Grid *grid, int mode, float low, float h
     }
 }
 
-/* Floats to integers: rounded by mode, limited; NaN gives 0. */
-static void NAME(ints_of_floats)(const Grid *grid, int mode, double low, double high, int size, void *result)
+/* Floats to integers: rounded by mode, limited; NaN gives 0, or, where ``limits_nan``, a limit by its sign. */
+static void NAME(ints_of_floats)(const Grid *grid, int mode, double low, double high, int size, int limits_nan, void *result)
 {
     float numbers[CHUNK];
     int64_t out[CHUNK];
     const Requantisation r = {.size = size};
     const int64_t count = element_count(grid);
-    if (size <= 2 && low >= -32768 && high <= 65535) {
+    if (size <= 2 && low >= -32768 && high <= 65535 && !limits_nan) {
         NAME(int16_of_floats)(grid, mode, (float)low, (float)high, size, result);
         return;
     }
@@ -95,6 +95,9 @@ static void NAME(ints_of_floats)(const Grid *grid, int mode, double low, double 
     break;
         BY_MODE(EACH)
 #undef EACH
+        for (int64_t i = 0; limits_nan && i < used; i++)
+            if (numbers[i] != numbers[i])
+                out[i] = (int64_t)(bits_of(numbers[i]) >> 31 ? low : high);
         NAME(store_low_bytes)(&r, out, result, first, used);
     }
 }
