@@ -153,7 +153,10 @@ def measure_model(arguments: argparse.Namespace) -> None:
     for name, result in results.items():
         print(f"{name}: {json.dumps(result)}")
     if "old" in results:
-        if rounds["old"][0]["ids"] != rounds["new"][0]["ids"] or rounds["old"][0]["states"] != rounds["new"][0]["states"]:
+        if (
+            rounds["old"][0]["ids"] != rounds["new"][0]["ids"]
+            or rounds["old"][0]["states"] != rounds["new"][0]["states"]
+        ):
             raise SystemExit("the tokens or states differ")
         for key in ("prefill", "token"):
             print(f"{key}: {results['old'][key] / results['new'][key]:.2f} times as fast in processor time")

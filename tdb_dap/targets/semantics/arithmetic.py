@@ -424,9 +424,7 @@ def _shifted_by_constant(x: Operation, amount: int) -> Array | None:
     if abs(amount) > _MOST_SHIFTED or unsigned is None or x.dtype.itemsize > 4 or x.dtype.is_float:
         return None
     words = stored._replace(dtype=unsigned) if x.fields.sub == op.LOGIC_SHIFT else stored
-    return elements.integers(
-        Operator.FIRST, words, words, Steps(x.fields.opd2_n_str, amount=amount), x.dtype.itemsize
-    )
+    return elements.integers(Operator.FIRST, words, words, Steps(x.fields.opd2_n_str, amount=amount), x.dtype.itemsize)
 
 
 def _rotated(x: Operation, words: Array, amount: Array) -> Array:

@@ -7,6 +7,7 @@
 #include "gemm_f16.h"
 #include "gemm_f32.h"
 #include "select.h"
+#include "unpack.h"
 #include "window_f32.h"
 #include "window_int.h"
 
@@ -42,6 +43,7 @@ const Simd NAME(simd) = {
     .magnitudes = NAME(magnitudes),
     .selected = NAME(selected),
     .f16_by_mode = NAME(f16_by_mode),
+    .unpack_halves = NAME(unpack_halves),
 };
 
 #endif
