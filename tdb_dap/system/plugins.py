@@ -45,25 +45,25 @@ class Plugin:
 @lru_cache(maxsize=len(GROUPS))
 def plugins(group: str) -> tuple[Plugin, ...]:
     """The plugins of a group, by name; loaded once."""
-    if not _may_be_installed():
+    if not _may_be_installed(tuple(sys.path)):
         return ()
     from importlib.metadata import entry_points
 
     return tuple(_load(group, entry) for entry in sorted(entry_points(group=PREFIX + group), key=lambda e: e.name))
 
 
-@lru_cache(maxsize=1)
-def _may_be_installed() -> bool:
+@lru_cache(maxsize=len(GROUPS))
+def _may_be_installed(folders: tuple[str, ...]) -> bool:
     """Whether some package names a group of ours; reading the metadata of all packages takes ten times as long."""
-    for folder in sys.path:
+    for folder in folders:
         try:
             with os.scandir(folder or ".") as entries:
-                found = [(entry.name, entry.path) for entry in entries]
+                packages = [(entry.name, entry.path) for entry in entries]
         except FileNotFoundError:
             continue
         except OSError:
             return True  # an archive, for instance: let it be read
-        if any(_has_our_groups(path) for name, path in found if name.endswith((".dist-info", ".egg-info", ".egg"))):
+        if any(_has_our_groups(path) for name, path in packages if name.endswith((".dist-info", ".egg-info", ".egg"))):
             return True
     return False
 

@@ -18,8 +18,6 @@ from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.engine.program.program import Program
-from tdb_dap.engine.reference.expected_files import open_expected
-from tdb_dap.engine.reference.reference import Reference, Tolerance, Tolerances
 from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.errors import BadInput
 from tdb_dap.system.notices import notice, picked_up
@@ -29,6 +27,7 @@ from tdb_dap.tools.programs import RECORDING, File, is_dynamic, keep_source, ope
 if TYPE_CHECKING:
     from tdb_dap.backends.runtime import VendorRuntime
     from tdb_dap.engine.program.recorded_program import RecordedProgram
+    from tdb_dap.engine.reference.reference import Reference, Tolerance, Tolerances
 
 Progress = Callable[[str], None]
 _EVALUATED = (".mlir", ".onnx")
@@ -165,6 +164,8 @@ def _compared(
     program: Program,
 ) -> Reference:
     """Expected data by the names of the program's tensors; BadInput if it has none of them, or is damaged."""
+    from tdb_dap.engine.reference.reference import Reference
+
     compared = Reference(paths, expected, tolerance)
     _know_the_only_output(compared, program)
     if compared.know_onnx_names(tensor.name for tensor in program.outputs):
@@ -192,6 +193,8 @@ def _picked_up(
     path: Path, program: Program, tolerance: Tolerance | Tolerances | None, defers: bool
 ) -> Reference | None:
     """Expected data next to the model; None, with a notice, if it does not belong to the program."""
+    from tdb_dap.engine.reference.expected_files import open_expected
+
     try:
         compared = _compared([path], [open_expected(path, program.outputs, defers)], tolerance, program)
     except BadInput as error:
@@ -229,6 +232,8 @@ def _reference_data(
     defers: bool,
 ) -> Mapping[str, Array]:
     """Tensors by name, of a file or of another compiled model that is run on the same inputs."""
+    from tdb_dap.engine.reference.expected_files import open_expected
+
     if path.suffix == ".npz" or not (path.is_dir() or {".bmodel", RECORDING} & set(path.suffixes)):
         return open_expected(path, program.outputs, defers)
     from tdb_dap.engine.compare.recording import record

@@ -16,11 +16,11 @@ from tdb_dap.targets.arithmetic.halves import FLUSHED_F16
 from tdb_dap.targets.arithmetic.requantisation import Steps
 from tdb_dap.targets.arithmetic.rounding import convert
 from tdb_dap.targets.arithmetic.stored import Stored, Value
-from tdb_dap.targets.declaration.rules import Rules
 from tdb_dap.targets.families import arithmetic as op
 from tdb_dap.targets.families import gather as gather_family
 from tdb_dap.targets.families import special
 from tdb_dap.targets.kernel.constants import Operator, Reciprocal
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics import SEMANTICS, execute
 from tdb_dap.targets.semantics.registry import Operation
 from tests.loops import each

@@ -52,7 +52,7 @@ def test_records_that_contradict_each_other_are_refused() -> None:
     """A field that only one side has would move all that follow; so would an offset beyond the block."""
     words = np.zeros((1, 1, 1, 4), np.uint8)
     call = moved(Stored(words, UI8)).record(words, [words], [0])
-    pointer = kernel.address_of(words)
+    pointer = words.ctypes.data
     block = kernel.block(1, [(pointer, 0, 4, 0, 0, 0), (pointer, 0, 4, 0, 0, 1)], [call])
     assert kernel.plan(block)
 

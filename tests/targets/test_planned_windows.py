@@ -133,7 +133,7 @@ def walk(name: str) -> Counter[str]:
                 chip.execute(case.description, bench.memory)
                 expected = bench.kept()
                 bench.restore(before)
-                if not chip.carry_out(case.kind, case.descriptor, 0, bench.memory):
+                if not chip.carry_out(case.kind, case.descriptor, 0, bench.memory, case.registers):
                     seen[f"left {case.name}"] += 1
                     assert is_same(bench.all(), before), case.description
                     break

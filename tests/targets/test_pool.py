@@ -119,7 +119,9 @@ def test_long_windows_with_a_nan_are_left_to_the_usual_way(
             continue
         bench = Bench(chip)
         bench.fill(case.description, random, "finite")
-        if math.prod(result.shape[2:]) < 2 or not chip.carry_out(case.kind, case.descriptor, 0, bench.memory):
+        if math.prod(result.shape[2:]) < 2 or not chip.carry_out(
+            case.kind, case.descriptor, 0, bench.memory, case.registers
+        ):
             continue
         words = bench.memory.read(image).copy()
         words.reshape(-1)[-1 if place[0] else 0] = 0x7FC00000
@@ -128,7 +130,7 @@ def test_long_windows_with_a_nan_are_left_to_the_usual_way(
         expected = np.isnan(result.dtype.widen(bench.memory.read(result))).any()
         seen += bool(expected)
         if expected:
-            assert not chip.carry_out(case.kind, case.descriptor, 0, bench.memory), case.description
+            assert not chip.carry_out(case.kind, case.descriptor, 0, bench.memory, case.registers), case.description
     assert seen
 
 

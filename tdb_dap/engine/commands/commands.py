@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.bmodel import SubnetInfo
-from tdb_dap.engine.hardware.target import Description, EncodedCommands, Target
+from tdb_dap.engine.hardware.target import Description, EncodedCommands, LazyMapping, Target
 from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.errors import NotSimulated
 
@@ -109,6 +109,11 @@ class Command:
     def fields(self) -> Mapping[str, int]:
         """Register fields by name; reserved bits are left out."""
         return self._commands.target.fields(self.kind, self.descriptor) if self.has_descriptor else {}
+
+    @property
+    def registers(self) -> Mapping[int, int]:
+        """The configuration registers before the command."""
+        return LazyMapping(lambda: self._commands.registers(self.core, self.ordinal))
 
     @property
     def register_setup(self) -> tuple[bytes, ...]:
@@ -262,7 +267,7 @@ class Commands(Sequence[Command]):
         if not self._has_one_target:
             return None
         columns = self.columns
-        return EncodedCommands(columns.kind, columns.offset, columns.core, self.payload)
+        return EncodedCommands(columns.kind, columns.offset, columns.core, self.payload, self.registers)
 
     def encoded_from(self, ordinal: int) -> tuple[Commands, int] | None:
         """Commands of one target in a row, of which one is at ``ordinal``, and the ordinal of the first of them.

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.hardware.dtypes import F32, DType
+from tdb_dap.engine.hardware.dtypes import F32, UI16, DType
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic.requantisation import Steps
 from tdb_dap.targets.arithmetic.stored import AXES, CONSTANT, FLOATS, INTEGERS, OF_SIZE, Stored, aligned
@@ -301,14 +301,17 @@ def _integers(
     return Elements(Function.INT_ELEMENTS, known, shape, np.dtype(_RESULTS[size]), form).computed()
 
 
-def converted(x: Stored, target: DType, mode: int) -> Array | None:
+def converted(x: Stored, target: DType, mode: int, is_finite: bool = False) -> Array | None:
     """Words of ``target``. Floats to whole numbers: rounded by ``mode``, limited, NaN gives 0; whole to whole: limited.
 
     Floats to their own format: rounded to whole numbers by ``mode``; float32 to f16 by ``mode``, half up as half away.
     Between other formats of floats and from whole numbers to float32: half to even; float32 is flushed on its way to
-    bf16. Bytes to any format of floats: as they are.
+    bf16. Bytes to any format of floats: as they are. ``is_finite``: the largest number of 16 bits in place of
+    infinities.
     """
     source = x.dtype
+    if is_finite and (source.name != "f32" or target.name not in ("f16", "bf16")):
+        return None
     if target.per_byte > 1 or source.per_byte > 1:
         return None
     if not source.is_float:
@@ -321,7 +324,8 @@ def converted(x: Stored, target: DType, mode: int) -> Array | None:
     if source.name == "f32" and (target.name == "f32" or (target.name == "f16" and mode)):
         to_f16 = target.name == "f16"
         own = Rounding.HALF_AWAY if mode == Rounding.HALF_UP and to_f16 else mode
-        return _conversion(x, FLOATS, target, Conversion.TO_F16_BY_MODE if to_f16 else Conversion.TO_INTEGRAL, own)
+        conversion = Conversion.TO_F16_BY_MODE if to_f16 else Conversion.TO_INTEGRAL
+        return _conversion(x, FLOATS, target, conversion, own, is_finite)
     if source.name == target.name:
         return _conversion(x, FLOATS, target, Conversion.HALVES_TO_INTEGRAL, mode)
     if target.name in INTEGERS:
@@ -330,18 +334,21 @@ def converted(x: Stored, target: DType, mode: int) -> Array | None:
         return None
     if source.name == "bf16":  # a NaN stays as it is
         return None
-    return _conversion(x, FLOATS, target, Conversion.FLOATS_TO_FLOATS, target.name == "bf16")
+    return _conversion(x, FLOATS, target, Conversion.FLOATS_TO_FLOATS, target.name == "bf16", variant=is_finite)
 
 
 def truncated(x: Stored, target: DType) -> Array | None:
     """Words of integers: float32 numbers toward zero, limited; a NaN gives a limit, by its sign."""
     mode, form = Rounding.TOWARD_ZERO, {"f32": Format.F32}
-    return _conversion(x, form, target, Conversion.FLOATS_TO_INTS, mode, limits_nan=True)
+    return _conversion(x, form, target, Conversion.FLOATS_TO_INTS, mode, variant=1)
 
 
-def magnitudes(x: Stored) -> Array | None:
-    """float32 words without their signs."""
-    return _conversion(x, {"f32": Format.F32}, x.dtype, Conversion.MAGNITUDES)
+def magnitudes(x: Stored, is_flushed: bool) -> Array | None:
+    """Words of floats without their signs; ``is_flushed``: subnormals of float32 are zeros."""
+    if x.dtype.name == "f16":
+        clear = Stored(np.full((1,) * x.bits.ndim, 0x7FFF, np.uint16), UI16)
+        return bitwise(Operator.AND, x._replace(dtype=UI16), clear, 2)
+    return _conversion(x, {"f32": Format.F32}, x.dtype, Conversion.MAGNITUDES, variant=is_flushed)
 
 
 def selected(condition: Condition, a: Stored, b: Stored, yes: Stored, no: Stored) -> Array | None:
@@ -364,15 +371,16 @@ def _conversion(
     target: DType,
     conversion: Conversion,
     mode: int = 0,
-    limits_nan: bool = False,
+    variant: int = 0,
 ) -> Array | None:
     """``mode``: of rounding; between floats: whether the source is flushed."""
     operands = _operands(x.bits.shape, formats, x)
     if operands is None:
         return None
-    form: dict[str, float] = {"conversion": conversion, "rounding": mode, "format": FLOATS.get(target.name, 0)}
+    form: dict[str, float] = {"conversion": conversion, "rounding": mode, "variant": variant}
+    form["format"] = FLOATS.get(target.name, 0)
     if conversion == Conversion.FLOATS_TO_INTS:
-        form |= {"low": target.minimum, "high": target.maximum, "format": target.itemsize, "variant": limits_nan}
+        form |= {"low": target.minimum, "high": target.maximum, "format": target.itemsize}
     result: Array | None = Elements(Function.CONVERTED, operands, x.bits.shape, target.bits_dtype, form).computed()
     return result
 

@@ -52,14 +52,13 @@ class Window(NamedTuple):
     rounding: DType
     """Format that products and sums of floats are rounded to."""
     is_last: bool
-    is_zero_positive: bool
     size: tuple[int, int, int, int]
     """Rows and columns of results, and numbers of the image between both."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Products of 16-bit floats that are summed exactly before they are added; see ``declaration.rules``."""
+    """Products of 16-bit floats that are summed exactly before they are added; see ``rules``."""
 
     size: int
     nan_wins: bool
@@ -114,6 +113,8 @@ class Sums:
     """Of all rows; numbers that each row has of its own are packed."""
     rectifies: bool = False
     """Whether sums of floats that are not positive become zero."""
+    is_zero_positive: bool = False
+    """Whether a first start of -0 counts as 0, of floats."""
     adds_last: bool = False
     """Whether starts of float32 are added to the sums, one after the other."""
     halves: bool = False
@@ -139,14 +140,14 @@ class Sums:
             type=Factor.FLOATS_OF_IMAGE if image.dtype.is_float else _factor(image.dtype),
             left_type=_factor(self.left),
             is_filled=image.fill is not None,
-            fill=image.fill or 0.0,
+            fill=0.0 if image.fill is None else image.fill,
             result=FLOATS.get(self.result.name, 0),
             rounding=0 if window is None else FLOATS.get(window.rounding.name, 0),
             nan_wins=group.nan_wins,
             drops_bits=group.drops_bits,
             group=group.size,
             is_last=window is not None and window.is_last,
-            is_zero_positive=window is not None and window.is_zero_positive,
+            is_zero_positive=self.is_zero_positive,
             window=(1, 1, 1, 1) if window is None else window.size,
             keeps_nan=self.keeps_nan,
             adds_last=self.adds_last,
@@ -339,7 +340,7 @@ def weighted(
     result = np.empty((windows.image.shape[0], *windows.size), np.float32)
     matrices = _Matrices()
     form = _windows(windows, weights, starts, matrices, result)
-    window = Window(rounding, False, False, (*windows.size, *windows.steps))
+    window = Window(rounding, False, (*windows.size, *windows.steps))
     matrices.run(Sums(how=Accumulation.WINDOW_F32, result=F32, zero=zero, window=window, **form))
     return result
 
@@ -365,7 +366,7 @@ def window_sums(windows: Windows, weights: Array, starts: Array, steps: Steps, s
     narrow, wide = np.ascontiguousarray(weights, np.int32), np.ascontiguousarray(starts, np.int64)
     result = np.empty((image.shape[0], *windows.size), _RESULTS[size][1])
     form = _windows(windows, narrow, wide, matrices, result)
-    window = Window(F32, False, False, (*windows.size, *windows.steps))
+    window = Window(F32, False, (*windows.size, *windows.steps))
     matrices.run(Sums(how=Accumulation.WINDOW_INT, result=_RESULTS[size][0], steps=shared, window=window, **form))
     return result
 

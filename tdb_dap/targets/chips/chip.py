@@ -23,10 +23,10 @@ from tdb_dap.targets.declaration.family import message_of
 from tdb_dap.targets.declaration.field_evidence import refused_fields
 from tdb_dap.targets.declaration.fields import Conventions, Fields, shared_name
 from tdb_dap.targets.declaration.instruction_set import Instruction, InstructionSet, column
-from tdb_dap.targets.declaration.rules import Rules
 from tdb_dap.targets.families import FAMILIES, Bound, system
 from tdb_dap.targets.families.expected import is_expected, is_zero
 from tdb_dap.targets.plans.forms import Encoding
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.timing import Timing, cost_of
 
 if TYPE_CHECKING:
@@ -244,8 +244,10 @@ class Chip:
     def cost(self, description: Description) -> Cost | None:
         return cost_of(description, self.timing) if self.timing is not None else None
 
-    def carry_out(self, kind: int, descriptor: bytes, core: int, memory: Memory) -> bool:
-        return self._plans is not None and self._plans.carry_out(kind, descriptor, core, memory)
+    def carry_out(
+        self, kind: int, descriptor: bytes, core: int, memory: Memory, registers: Mapping[int, int] | None = None
+    ) -> bool:
+        return self._plans is not None and self._plans.carry_out(kind, descriptor, core, memory, registers)
 
     def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
         return first if self._plans is None else self._plans.carry_out_some(commands, first, stop, memory)

@@ -141,11 +141,6 @@ if is_built:
     _kernel.configure(threads(), _WORTH_A_PART, _PART)
 
 
-def address_of(array: Array) -> int:
-    """The address of an array's first element."""
-    return _kernel.address(array)
-
-
 def fill_stored(record: StoredRecord, words: Array, format: int, source: int, shape: Sequence[int]) -> None:
     """Describe words that broadcast to a shape of four axes; BufferError where the kernel cannot read them in place.
 

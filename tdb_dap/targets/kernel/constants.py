@@ -104,7 +104,7 @@ class Factor(IntEnum):
 
 
 class Part(IntEnum):
-    """Operands of a product that a packing step fills."""
+    """Operands of a product that a packing step fills; ``ALIKE``: none, but the words of all its rows must be alike."""
 
     LEFT_FACTORS = 0
     RIGHT_FACTORS = 1
@@ -113,6 +113,7 @@ class Part(IntEnum):
     MULTIPLIER = 4
     AMOUNT = 5
     ZERO_POINT = 6
+    ALIKE = 7
 
 
 class Accumulation(IntEnum):

@@ -13,7 +13,7 @@ from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.targets.kernel.constants import MOST_ADDRESSES, NO_DATA
-from tdb_dap.targets.plans.forms import SPACES, AddressSlot, Shape
+from tdb_dap.targets.plans.forms import SPACES, AddressSlot, Registers, Shape
 from tdb_dap.targets.plans.known import Instructions, Known
 
 NOTHING = NO_DATA
@@ -33,6 +33,8 @@ class _Rows:
         self.rows = rows
         self.raw = raw
         """(commands, bytes of a descriptor and eight more)."""
+        self.registers: list[Registers] = []
+        """Of each command, where forms of the kind depend on them."""
         self.keys: list[list[bytes]] = []
         """By each shape of the kind, the keys of all commands."""
         self.locations: list[list[Locations]] = []
@@ -89,7 +91,7 @@ class Batch:
             number, which = self._found(kind, own, position)
             if number == UNKNOWN:
                 descriptor = own.raw[position, :-8].tobytes()
-                form = self._known.meet(kind, descriptor, int(commands.cores[self.first + row]))
+                form = self._known.meet(kind, descriptor, *self._state(commands, row))
                 number, which = (UNKNOWN, 0) if form is None else form[:2]
             if number != UNKNOWN and len(self._known.shapes[kind][which].shape.slots) <= MOST_SLOTS:
                 self.numbers[row] = number
@@ -116,14 +118,28 @@ class Batch:
         shapes = self._known.shapes.get(kind, ())
         while len(own.keys) < len(shapes):
             shape = shapes[len(own.keys)].shape
-            locations = [locations_of(own.raw, slot, self._chip.geometry) for slot in shape.slots]
+            if shape.needs_registers and not own.registers:
+                commands = self._commands()
+                assert commands is not None
+                own.registers = [self._state(commands, row)[1] or {} for row in own.rows.tolist()]
+            locations = [locations_of(own.raw, slot, self._chip.geometry, own.registers) for slot in shape.slots]
             own.locations.append(locations)
-            own.keys.append(keys_of(own.raw, shape, locations, self._chip.geometry))
+            own.keys.append(keys_of(own.raw, shape, locations, self._chip.geometry, own.registers))
+
+    def _state(self, commands: EncodedCommands, row: int) -> tuple[int, Registers | None]:
+        """The core of a command, and its registers, if these are known."""
+        core = int(commands.cores[self.first + row])
+        return core, None if commands.registers is None else commands.registers(core, self.first + row)
 
 
-def locations_of(raw: NDArray[np.uint8], slot: AddressSlot, geometry: Geometry) -> Locations:
+def locations_of(
+    raw: NDArray[np.uint8], slot: AddressSlot, geometry: Geometry, registers: Sequence[Registers]
+) -> Locations:
     """Space and offset of a slot in many descriptors, (commands, bytes and eight more); as ``AddressSlot.located``."""
-    low = _bits(raw, slot.low, slot.low_mask)
+    if slot.register >= 0:
+        low = np.array([own.get(slot.register, 0) for own in registers], np.int64)
+    else:
+        low = _bits(raw, slot.low, slot.low_mask)
     if slot.high >= 0:
         return _located(_bits(raw, slot.high, slot.high_mask) << 32 | low, geometry)
     low = low + slot.first
@@ -150,7 +166,13 @@ def _located(addresses: NDArray[np.int64], geometry: Geometry) -> Locations:
     return spaces, offsets
 
 
-def keys_of(raw: NDArray[np.uint8], shape: Shape, locations: Sequence[Locations], geometry: Geometry) -> list[bytes]:
+def keys_of(
+    raw: NDArray[np.uint8],
+    shape: Shape,
+    locations: Sequence[Locations],
+    geometry: Geometry,
+    registers: Sequence[Registers],
+) -> list[bytes]:
     """The key of each command's form, as ``key_of`` gives it."""
     mask = np.frombuffer(shape.mask.to_bytes(shape.size, "little"), np.uint8)
     parts: list[Array] = [raw[:, : shape.size] & mask]
@@ -158,6 +180,9 @@ def keys_of(raw: NDArray[np.uint8], shape: Shape, locations: Sequence[Locations]
         is_local = spaces == SPACES[Space.LOCAL]
         lanes = np.where(is_local, offsets // geometry.lane_bytes, -1 - spaces).astype("<i8")
         parts.append(lanes.reshape(-1, 1).view(np.uint8))
+    for register in shape.registers:
+        values = np.array([own.get(register, 0) for own in registers], "<i8")
+        parts.append(values.reshape(-1, 1).view(np.uint8))
     keys = np.concatenate(parts, axis=1)
     data, width = keys.tobytes(), keys.shape[1]
     return [data[start : start + width] for start in range(0, len(data), width)]

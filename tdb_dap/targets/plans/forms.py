@@ -16,6 +16,8 @@ from tdb_dap.targets.declaration.instruction_set import Instruction
 from tdb_dap.targets.declaration.rows import Row
 
 Located = tuple[Space, int]
+Registers = Mapping[int, int]
+"""Configuration registers by their numbers; one that was not written is 0."""
 
 
 class AddressSlot(NamedTuple):
@@ -31,10 +33,15 @@ class AddressSlot(NamedTuple):
     """Bytes from the address to the tensor."""
     space: Space | None
     """The address is an offset in this memory; None: the address says which."""
+    register: int = -1
+    """The configuration register that the address is in; -1: it is in the descriptor."""
 
-    def located(self, word: int, geometry: Geometry) -> Located:
+    def located(self, word: int, geometry: Geometry, registers: Registers | None) -> Located:
         """Space and offset in a descriptor, taken as a number."""
-        raw = word >> self.low & self.low_mask
+        if self.register >= 0:
+            raw = registers.get(self.register, 0) if registers is not None else 0
+        else:
+            raw = word >> self.low & self.low_mask
         if self.high >= 0:
             return geometry.locate((word >> self.high & self.high_mask) << 32 | raw)
         raw += self.first
@@ -52,6 +59,13 @@ class Shape(NamedTuple):
     """The bits that are neither addresses nor ids."""
     size: int
     """Bytes of a descriptor."""
+    registers: tuple[int, ...] = ()
+    """Configuration registers that tell forms from each other."""
+
+    @property
+    def needs_registers(self) -> bool:
+        """Whether a command's form depends on registers."""
+        return bool(self.registers) or any(slot.register >= 0 for slot in self.slots)
 
 
 def lane_of(location: Located, geometry: Geometry) -> int:
@@ -64,20 +78,28 @@ SPACES = {space: number for number, space in enumerate(Space)}
 """Numbers of spaces."""
 
 
-def key_of(word: int, shape: Shape, locations: Sequence[Located], geometry: Geometry) -> bytes:
+def key_of(
+    word: int, shape: Shape, locations: Sequence[Located], geometry: Geometry, registers: Registers | None
+) -> bytes:
     """The bytes that tell the form of a command from others of its shape."""
-    lanes = [lane_of(location, geometry) for location in locations]
-    return (word & shape.mask).to_bytes(shape.size, "little") + struct.pack(f"<{len(lanes)}q", *lanes)
+    numbers = [lane_of(location, geometry) for location in locations]
+    numbers += [registers.get(register, 0) if registers is not None else 0 for register in shape.registers]
+    return (word & shape.mask).to_bytes(shape.size, "little") + struct.pack(f"<{len(numbers)}q", *numbers)
 
 
 class PlacelessFields(Fields):
     """Fields of a command without its addresses and ids: a function that asks for one of them gets no plan."""
 
     def __init__(
-        self, fields: Fields, names: Iterable[str], without: frozenset[str], locations: Mapping[str, Located]
+        self,
+        fields: Fields,
+        names: Iterable[str],
+        without: frozenset[str],
+        locations: Mapping[str, Located],
+        registers: Registers,
     ) -> None:
         values = {name: fields.number(name) for name in names if fields.has(name) and name not in without}
-        super().__init__(values, fields.sub, fields.geometry, 0, NoRegisters(), fields.conventions)
+        super().__init__(values, fields.sub, fields.geometry, 0, registers, fields.conventions)
         self.__dict__.update({f"{side} located": location for side, location in locations.items()})
         self.without = without
 
@@ -97,6 +119,30 @@ class NoRegisters(Mapping[int, int]):
 
     def __getitem__(self, key: int) -> NoReturn:
         raise Unplanned(f"register {key}")
+
+    def __iter__(self) -> NoReturn:
+        raise Unplanned("the registers")
+
+    def __len__(self) -> NoReturn:
+        raise Unplanned("the registers")
+
+
+class UnknownRegisters(Exception):
+    """A form depends on registers, and nobody knows them."""
+
+
+class SeenRegisters(Mapping[int, int]):
+    """Registers, and which ones were asked for; without ``values`` UnknownRegisters for each."""
+
+    def __init__(self, values: Registers | None) -> None:
+        self._values = values
+        self.seen = set[int]()
+
+    def __getitem__(self, key: int) -> int:
+        if self._values is None:
+            raise UnknownRegisters
+        self.seen.add(key)
+        return self._values.get(key, 0)
 
     def __iter__(self) -> NoReturn:
         raise Unplanned("the registers")
@@ -178,10 +224,13 @@ class Form(NamedTuple):
     """The slot of each tensor, by role."""
 
 
-def form_of(bound: Bound, encoding: Encoding, addresses: Addresses) -> Form:
-    """The form of a command; Unplanned where addresses say anything but where tensors are."""
+def form_of(bound: Bound, encoding: Encoding, addresses: Addresses, registers: Registers) -> Form:
+    """The form of a command; Unplanned where addresses say anything but where tensors are.
+
+    ``registers``: as the function that computes it sees them.
+    """
     family, real = bound.family, bound.fields
-    placeless = PlacelessFields(real, encoding.names, addresses.fields, addresses.sides)
+    placeless = PlacelessFields(real, encoding.names, addresses.fields, addresses.sides, registers)
     operands = _bound_again(dict(family.operands), bound.operands, placeless)
     results = _bound_again(dict(family.results), bound.results, placeless)
     return Form(BoundForm(family, placeless, operands, results, bound.kind), addresses.numbers)
@@ -191,6 +240,8 @@ def _fields_of(row: Row, fields: Fields) -> tuple[str, ...]:
     """The fields that hold the address of a row's tensor, the low part first."""
     if row.side:
         return fields.device_address_fields(f"{row.side}_start_addr")
+    if row.register is not None:
+        return ()
     name = row.address_field(fields)
     if name is None:
         raise Unplanned("an address that is not a field")
@@ -198,6 +249,8 @@ def _fields_of(row: Row, fields: Fields) -> tuple[str, ...]:
 
 
 def _slot(row: Row, fields: tuple[str, ...], encoding: Encoding, space: Space | None) -> AddressSlot:
+    if row.register is not None:
+        return AddressSlot(0, 0, -1, 0, row.first, None, row.register)
     parts: list[tuple[int, int]] = []
     for name in fields:
         _, bit, width = encoding.instruction.by_name[encoding.names[name]]

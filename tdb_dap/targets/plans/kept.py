@@ -53,6 +53,7 @@ class _Shape(msgspec.Struct, array_like=True):
     kind: int
     slots: list[AddressSlot]
     mask: bytes
+    registers: tuple[int, ...]
 
 
 class _File(msgspec.Struct, array_like=True):
@@ -104,7 +105,7 @@ class KeptPlans:
                 forms = [(key, number) for key, number in list(own.items()) if number in chosen]
                 if forms:
                     mask = shape.mask.to_bytes(shape.size, "little")
-                    kept.shapes.append(_Shape(kind, list(shape.slots), mask))
+                    kept.shapes.append(_Shape(kind, list(shape.slots), mask, shape.registers))
                     kept.forms += [_kept(len(kept.shapes) - 1, key, known.plans[number]) for key, number in forms]
         self.count = len(chosen)  # whatever happens: it is not tried again
         data, key = msgspec.msgpack.encode(kept), _key(to_make=True)
@@ -144,7 +145,7 @@ def _made(form: _Form) -> Made | None:
 
 def _numbers(known: Known, shape: _Shape) -> dict[bytes, int]:
     return known.numbers_of(
-        shape.kind, Shape(tuple(shape.slots), int.from_bytes(shape.mask, "little"), len(shape.mask))
+        shape.kind, Shape(tuple(shape.slots), int.from_bytes(shape.mask, "little"), len(shape.mask), shape.registers)
     )
 
 

@@ -10,18 +10,20 @@ from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.errors import TdbError
 from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.declaration.family import Bound
-from tdb_dap.targets.declaration.rules import Rules
 from tdb_dap.targets.plans.forms import (
     Encoding,
     Located,
-    NoRegisters,
+    Registers,
+    SeenRegisters,
     Shape,
+    UnknownRegisters,
     addresses_of,
     form_of,
     key_of,
     mask_without,
 )
 from tdb_dap.targets.plans.making import Made, make
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics.registry import Semantic
 
 MOST_FORMS = 1 << 14
@@ -98,46 +100,55 @@ class Known:
     def is_full(self) -> bool:
         return len(self.plans) > MOST_FORMS
 
-    def find(self, kind: int, word: int) -> Form | None:
+    def find(self, kind: int, word: int, registers: Registers | None) -> Form | None:
         """The form of a command, if one of its form was met. ``word``: the descriptor as a number."""
         geometry = self._chip.geometry
         for which, (shape, numbers) in enumerate(self.shapes.get(kind, ())):
-            locations = [slot.located(word, geometry) for slot in shape.slots]
-            number = numbers.get(key_of(word, shape, locations, geometry))
+            if registers is None and shape.needs_registers:
+                continue
+            locations = [slot.located(word, geometry, registers) for slot in shape.slots]
+            number = numbers.get(key_of(word, shape, locations, geometry, registers))
             if number is not None:
                 return Form(number, which, locations)
         return None
 
-    def meet(self, kind: int, descriptor: bytes, core: int) -> Form | None:
-        """The form of the first command of its form, with a plan if it can have one; None: its kind has none."""
+    def meet(self, kind: int, descriptor: bytes, core: int, registers: Registers | None) -> Form | None:
+        """The form of the first command of its form, with a plan if it can have one.
+
+        None: its kind has none, or it depends on registers and these are not known.
+        """
         if kind in self.hopeless:
             return None
-        encoding = self._chip.encoding(kind)
-        shape, made = self._planned(kind, descriptor, core, encoding)
+        try:
+            shape, made = self._planned(kind, descriptor, core, SeenRegisters(registers))
+        except UnknownRegisters:
+            return None
         self._failures[kind] = self._failures.get(kind, 0) + 1 if made is None else -MOST_FORMS
         if self._failures[kind] > _HOPELESS:
             self.hopeless.add(kind)
         word = int.from_bytes(descriptor, "little")
-        locations = [slot.located(word, self._chip.geometry) for slot in shape.slots]
-        which = self._which(kind, shape)
-        number = self.add(self.shapes[kind][which].numbers, key_of(word, shape, locations, self._chip.geometry), made)
-        return Form(number, which, locations)
+        locations = [slot.located(word, self._chip.geometry, registers) for slot in shape.slots]
+        which, key = self._which(kind, shape), key_of(word, shape, locations, self._chip.geometry, registers)
+        return Form(self.add(self.shapes[kind][which].numbers, key, made), which, locations)
 
-    def _planned(self, kind: int, descriptor: bytes, core: int, encoding: Encoding) -> tuple[Shape, Made | None]:
+    def _planned(self, kind: int, descriptor: bytes, core: int, registers: SeenRegisters) -> tuple[Shape, Made | None]:
+        encoding = self._chip.encoding(kind)
         # Everything but ids tells a form without a plan from others, if its addresses are not known: it is tried once.
         ids = [shared for shared, own in encoding.names.items() if own in encoding.ids]
-        shape = Shape((), mask_without(ids, encoding), encoding.instruction.size)
+        shape, made = Shape((), mask_without(ids, encoding), encoding.instruction.size), None
         try:
-            bound = self._chip.bind(kind, descriptor, core, NoRegisters())
+            bound = self._chip.bind(kind, descriptor, core, registers)
             addresses = addresses_of(bound, encoding)
             shape = addresses.shape
-            form = form_of(bound, encoding, addresses)
+            registers.seen.clear()  # of addresses: where tensors are is no part of a form
+            form = form_of(bound, encoding, addresses, registers)
             name = self._chip.name(kind)
             if self._chip.refuse(name, form.bound) & form.bound.fields.without:
                 raise Unplanned("an address that is refused where it is not zero")
-            return shape, make(name, form, self._rules)
+            made = make(name, form, self._rules)
         except _ERRORS:
-            return shape, None
+            made = None
+        return shape._replace(registers=tuple(sorted(registers.seen))), made
 
     def numbers_of(self, kind: int, shape: Shape) -> dict[bytes, int]:
         """The numbers of a shape's forms by their keys."""

@@ -16,13 +16,13 @@ from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic.elements import Elements, moved
 from tdb_dap.targets.arithmetic.stored import AXES, Place, Stored, Unplanned, Value
 from tdb_dap.targets.arithmetic.sums import Sums
-from tdb_dap.targets.declaration.rules import Rules
 from tdb_dap.targets.kernel.constants import Function
 from tdb_dap.targets.kernel.records import ElementsRecord
 from tdb_dap.targets.plans.forms import Form
 from tdb_dap.targets.plans.products import product_of
 from tdb_dap.targets.plans.tensors import Index, Tensor, in_shape
 from tdb_dap.targets.plans.windows import convolution_of, windows_of
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics.execute import constant_bits, function_of
 from tdb_dap.targets.semantics.registry import MOVES, PRODUCTS, Convolved, Described, MatrixProduct, Operation, Semantic
 

@@ -11,13 +11,13 @@ from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.errors import BadAccess
 from tdb_dap.targets import kernel
-from tdb_dap.targets.declaration.rules import Rules
 from tdb_dap.targets.plans import kept as kept_plans
 from tdb_dap.targets.plans.batches import NOTHING, Batch, regions_of
-from tdb_dap.targets.plans.forms import Located
+from tdb_dap.targets.plans.forms import Located, Registers
 from tdb_dap.targets.plans.kept import KeptPlans
 from tdb_dap.targets.plans.known import Instructions, Known
 from tdb_dap.targets.plans.making import Made
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics import SEMANTICS
 
 _AT_ONCE = 1 << 11
@@ -39,12 +39,16 @@ class Plans:
         self._program: tuple[ReferenceType[EncodedCommands], KeptPlans | None] | None = None
         self._regions: tuple[ReferenceType[Memory], NDArray[np.int64]] | None = None
 
-    def carry_out(self, kind: int, descriptor: bytes, core: int, memory: Memory) -> bool:
+    def carry_out(
+        self, kind: int, descriptor: bytes, core: int, memory: Memory, registers: Registers | None = None
+    ) -> bool:
         """Carry out a command by the plan of its form; False, and nothing is done, where it has none."""
         if not kernel.is_active():
             return False
         known = self._known_now()
-        form = known.find(kind, int.from_bytes(descriptor, "little")) or known.meet(kind, descriptor, core)
+        form = known.find(kind, int.from_bytes(descriptor, "little"), registers)
+        if form is None:
+            form = known.meet(kind, descriptor, core, registers)
         made = None if form is None else known.plans[form.number]
         if form is None or made is None or SEMANTICS.get(made.sub) is not made.function:
             return False

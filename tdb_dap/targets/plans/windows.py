@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F32, Array
-from tdb_dap.targets.arithmetic.stored import FLOATS, Unplanned
+from tdb_dap.engine.hardware.dtypes import F32, SI8, SI16, Array
+from tdb_dap.targets.arithmetic.stored import AXES, FLOATS, Stored, Unplanned
 from tdb_dap.targets.arithmetic.sums import BYTES, Group, Image, Pair, Size, Step, Sums, Window
 from tdb_dap.targets.arithmetic.windows import offsets
 from tdb_dap.targets.declaration.fields import Fields
@@ -100,6 +100,8 @@ def convolution_of(x: Convolved, tensors: Mapping[str, Tensor], result: Tensor, 
             pack += four_axes(tensors[start], numbers[start], Part(Part.FIRST_START + number), by_rows)
         else:
             raise Unplanned("a start of another shape")
+    if x.table is not None:
+        pack += _table(tensors[x.table], numbers[x.table], rows, 1)
     planes = np.arange(batches, dtype=np.int64) * padded.channels * padded.plane
     taps, places = _taps(runs, padded), (planes[:, None] + padded.places).reshape(-1)
     return Sums(
@@ -155,6 +157,8 @@ def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fiel
         rows = 1 if how == Accumulation.WINDOW_MAX else size.rows
         starts.append((rows, 1))
         pack.append(constant(np.zeros((1, 1), np.int64) if x.start is None else x.start, Part.FIRST_START, rows))
+    if x.table is not None:
+        pack += _table(tensors[x.table], numbers[x.table], channels, batches)
     by_rows = (channels * size.columns, size.columns, width, 1)
     step = f.res_op_y_str * padded.wide, f.res_op_x_str
     return Sums(
@@ -168,8 +172,9 @@ def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fiel
         starts=starts,
         zero=x.zero,
         steps=x.steps,
+        is_zero_positive=x.is_zero_positive,
         adds_last=x.adds_last,
-        window=Window(image.view.dtype, x.is_last, x.is_zero_positive, (height, width, *step)),
+        window=Window(image.view.dtype, x.is_last, (height, width, *step)),
     )
 
 
@@ -195,6 +200,26 @@ def _in_each_batch(
         words = piece[:, :, ::-1, ::-1] if is_rotated else piece
         spread = np.broadcast_to(words, (batches, *piece.shape[1:]))
         yield Step(spread, format_of(tensor.view.dtype), index[1].start * steps[1], steps, part, source)
+
+
+def _table(tensor: Tensor, source: int, channels: int, batches: int) -> Iterator[Step]:
+    """The multiplier, shift and zero point of each channel of all batches.
+
+    (1, channels, 1, 2) words of 32 bits: the second one has the shift in its low byte, the zero point in its high half.
+    """
+    if tensor.view.shape != (1, channels, 1, 2):
+        raise Unplanned("a table of another shape")
+    for index, piece in tensor.pieces:
+        if piece.ndim != AXES:
+            raise Unplanned("a layout of more axes")
+        words = Stored(np.broadcast_to(piece, (batches, *piece.shape[1:])), tensor.view.dtype)
+        second = words._replace(bits=words.bits[..., 1:])
+        for part, own in (
+            (Part.MULTIPLIER, words._replace(bits=words.bits[..., :1])),
+            (Part.AMOUNT, second.part(SI8, 0)),
+            (Part.ZERO_POINT, second.part(SI16, 2)),
+        ):
+            yield Step(own.bits, format_of(own.dtype), index[1].start, (channels, 1, 0, 0), part, source)
 
 
 class _Run(NamedTuple):

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import BF16, F8E4M3, F8E5M2, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.engine.hardware.dtypes import (
+    BF16,
+    F8E4M3,
+    F8E5M2,
+    F16,
+    F32,
+    SI8,
+    SI16,
+    SI32,
+    UI8,
+    UI16,
+    UI32,
+    Array,
+    DType,
+)
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.arithmetic import elements, float32
 from tdb_dap.targets.arithmetic.halves import calculated
@@ -33,9 +47,11 @@ FLOATS8 = (F8E4M3, F8E5M2)
 def cast(x: Operation) -> Array:
     """result = left converted by round mode; see ``rounding.convert``."""
     left = x["left"]
-    at_once = converted_at_once(left.stored, x.dtype, x.fields.opd2_n_str)
+    is_finite = bool(x.fields.sym_range and x.rules.symmetric_casts and x.rules.symmetric_floats)
+    is_finite &= left.dtype is F32 and x.dtype in (F16, BF16) and x.dtype.name not in x.rules.finite_casts
+    at_once = converted_at_once(left.stored, x.dtype, x.fields.opd2_n_str, is_finite)
     if at_once is not None:
-        return _limited_cast(x, at_once)
+        return at_once if is_finite else _limited_cast(x, at_once)
     if left.dtype.kind in "iu" and left.dtype.bits == 8 and left.bits.size > _BYTES.size:
         return _cast(x, _BYTES)[left.bits]
     return _cast(x, left.bits)
@@ -116,8 +132,8 @@ def absolute(x: Operation) -> Array:
     left = x["left"]
     if left.dtype.itemsize != x.dtype.itemsize:
         raise NotSimulated(f"the absolute value of {left.dtype} as {x.dtype} is not known")
-    if left.dtype is F32 and x.dtype is F32 and not x.rules.flushes_absolute:
-        words = elements.magnitudes(left.stored)
+    if left.dtype is x.dtype and left.dtype.name in ("f32", "f16"):
+        words = elements.magnitudes(left.stored, x.rules.flushes_absolute)
         if words is not None:
             return words
     if left.dtype.is_float:

@@ -12,13 +12,13 @@ from tdb_dap.engine.hardware.target import Words
 from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.arithmetic.stored import Value
-from tdb_dap.targets.declaration.rules import Rules
 from tdb_dap.targets.families import Bound, arithmetic
 from tdb_dap.targets.families.arithmetic import ABSOLUTE, ADD, CAST, COPY, DISTANCE, MAX, MIN, MUL, SUB, SUB_SATURATE
 from tdb_dap.targets.families.compare import SELECT_EQUAL
 from tdb_dap.targets.families.matrix import NN, NT, TT
 from tdb_dap.targets.families.pooling import AVERAGE, DEPTHWISE, MAXIMUM, MINIMUM
 from tdb_dap.targets.families.quantize import DQ0, DQ1, DQ2, RQ1
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.registry import Operation, Semantic
 

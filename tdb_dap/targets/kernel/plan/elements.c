@@ -105,12 +105,12 @@ static void elements_compute(const Elements *e)
     case CONVERTED:
         switch (e->how) {
         case FLOATS_TO_INTS: simd->ints_of_floats(grid, e->mode, e->low, e->high, e->format, e->variant, e->result); break;
-        case FLOATS_TO_FLOATS: simd->floats_of_floats(grid, e->mode, e->format, e->result); break;
+        case FLOATS_TO_FLOATS: simd->floats_of_floats(grid, e->mode, e->format, e->variant, e->result); break;
         case INTS_TO_FLOATS: simd->floats_of_ints(grid, e->format, e->result); break;
         case TO_INTEGRAL: simd->integral_floats(grid, e->mode, e->result); break;
         case HALVES_TO_INTEGRAL: simd->integral_halves(grid, e->mode, e->result); break;
-        case MAGNITUDES: simd->magnitudes(grid, e->result); break;
-        case TO_F16_BY_MODE: simd->f16_by_mode(grid, e->mode, e->result); break;
+        case MAGNITUDES: simd->magnitudes(grid, e->variant, e->result); break;
+        case TO_F16_BY_MODE: simd->f16_by_mode(grid, e->mode, e->variant, e->result); break;
         }
         break;
     case SELECTED: simd->selected(grid, e->kind, e->format, e->result); break;

@@ -109,9 +109,10 @@ static Problem make_step(const PlanRecord *r, const StepRecord *record, PackStep
     for (int axis = 0; axis < 4 && step->source < 0; axis++)
         if (step->from.step[axis])
             return no_tensor;
-    if (!is_operand(r, &record->stored) || step->which < LEFT_FACTORS || step->which > ZERO_POINT)
+    if (!is_operand(r, &record->stored) || step->which < LEFT_FACTORS || step->which > ALIKE)
         return no_tensor;
-    join_steps(step->shape, step->from.step, step->step);
+    if (step->which != ALIKE)
+        join_steps(step->shape, step->from.step, step->step);
     return NULL;
 }
 
@@ -150,7 +151,7 @@ static Problem make_product(const Block *block, Product *p)
         const Problem problem = make_step(r, &pack[i], &p->pack[i]);
         if (problem)
             return problem;
-        if (p->pack[i].which >= MULTIPLIER)
+        if (p->pack[i].which >= MULTIPLIER && p->pack[i].which <= ZERO_POINT)
             p->has_own[p->pack[i].which - MULTIPLIER] = 1;
     }
     for (int i = 0; i < form->store_steps; i++) {

@@ -27,8 +27,9 @@ typedef struct {
 
 /* A function over elements; parameters that it does not have are 0. ``least``, ``most``: limits of integers.
  * ``variant``, where it is 1: a series is multiplied by its argument in the end; a NaN that becomes an integer gives a
- * limit, by its sign; the operands of a quotient of float32 are flushed; of three float operands the product of the
- * first two is added to the third one, if it is 2 the third one to that. */
+ * limit, by its sign; what becomes a float of 16 bits is finite; the operands of a quotient or magnitude of float32 are
+ * flushed; of three float operands the product of the first two is added to the third one, where it is 2 the third one
+ * to that. */
 typedef struct {
     int32_t function;
     int32_t operands;

@@ -54,18 +54,6 @@ static int address_of(PyObject *given, void *address)
     return 1;
 }
 
-/* Argument: an array. The address of its first element. */
-static PyObject *py_address(PyObject *self, PyObject *given)
-{
-    ArrayInterface array;
-    PyObject *capsule;
-    (void)self;
-    if (!described(given, &array, &capsule))
-        return NULL;
-    Py_DECREF(capsule);
-    return PyLong_FromUnsignedLongLong((unsigned long long)(uintptr_t)array.data);
-}
-
 /* Arguments: address of a StoredRecord; an array that broadcasts to a shape; its format, its tensor, -1 for one word; the shape.
  * BufferError if its words are not where such words can be read. */
 static PyObject *py_fill(PyObject *self, PyObject *args)
@@ -307,7 +295,6 @@ static PyObject *py_choose(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"plan", py_plan, METH_O, "Prepare functions over elements, or a product, for tensors at any addresses."},
-    {"address", py_address, METH_O, "Return the address of an array's first element."},
     {"fill", py_fill, METH_VARARGS, "Describe the words of an array in a record."},
     {"run", py_run, METH_VARARGS, "Run a plan with its tensors at these addresses."},
     {"run_batch", py_run_batch, METH_VARARGS, "Run commands one after the other, by the plans of their forms."},

@@ -91,7 +91,7 @@ enum {
     UNSIGNED_WORDS = 4,
 };
 
-/* Operands of a product that a packing step fills. */
+/* Operands of a product that a packing step fills; ``ALIKE``: none, but the words of all its rows must be alike. */
 enum {
     LEFT_FACTORS = 0,
     RIGHT_FACTORS = 1,
@@ -100,6 +100,7 @@ enum {
     MULTIPLIER = 4,
     AMOUNT = 5,
     ZERO_POINT = 6,
+    ALIKE = 7,
 };
 
 /* Ways to add products: of matrices, or windows of one channel each. */

@@ -134,16 +134,16 @@ typedef struct {
     int (*int_rows)(const Grid *, int, int, const Requantisation *, const Stored *); /* or none */
     void (*int_elements)(const Grid *, int, int, const Requantisation *, void *);
     void (*ints_of_floats)(const Grid *, int, double, double, int, int, void *);
-    void (*floats_of_floats)(const Grid *, int, int, void *);
+    void (*floats_of_floats)(const Grid *, int, int, int, void *);
     void (*floats_of_ints)(const Grid *, int, void *);
     void (*widen_range)(const float *, int64_t, uint32_t *);
     void (*read_normal)(float *, const void *, int, int64_t, int64_t, uint32_t *);
     void (*round_floats)(const float *, void *, int, int64_t);
     void (*integral_floats)(const Grid *, int, float *);
     void (*integral_halves)(const Grid *, int, uint16_t *);
-    void (*magnitudes)(const Grid *, uint32_t *);
+    void (*magnitudes)(const Grid *, int, uint32_t *);
     void (*selected)(const Grid *, int, int, void *);
-    void (*f16_by_mode)(const Grid *, int, uint16_t *);
+    void (*f16_by_mode)(const Grid *, int, int, uint16_t *);
     void (*unpack_halves)(const uint8_t *, int64_t, const uint16_t *, uint16_t *);
 } Simd;
 
