@@ -4,14 +4,14 @@
     llm_convert.py -m FOLDER -s 512 -q w4bf16 -c bm1684x --max_input_length 128 --debug -o MODEL    # the vendor's
     python benchmarks/llm.py measure MODEL [--old DIR] [--tokens N] [--prompt N] [--rounds N] [--json FILE]
 
-``--old``: a clone of this project at another commit, with its kernel built in place. Each round runs both, one after the
-other, in processes of their own; the least processor time of each counts, as does its wall time.
+``--old``: a clone of this project at another commit, with its kernel built in place. Each round runs both, one after
+the other, in processes of their own; the least processor time of each counts, as does its wall time.
   open     until the first command, without the start of Python
   prefill  the first token, from a prompt of ``--prompt`` tokens
   token    each later token, the mean without the first of them, in which plans are made
   memory   the most that is resident, and as a multiple of the bmodel
-The tokens and hashes of the last logits' states must be equal. ``roofline``: bytes of weights that a token reads, by the
-bandwidth of this machine's memory (a copy of 256 MB, both directions).
+The tokens and hashes of the last logits' states must be equal. ``roofline``: bytes of weights that a token reads, by
+the bandwidth of this machine's memory (a copy of 256 MB, both directions).
 """
 
 from __future__ import annotations

@@ -12,15 +12,15 @@ import hmac
 import os
 import secrets
 import sys
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.system.user_directories import cache_directory, state_directory
 from tdb_dap.targets import kernel
 from tdb_dap.targets.plans.forms import AddressSlot, Shape
@@ -36,6 +36,8 @@ _MOST_BYTES = 1 << 28
 """Of all files; the ones that were not used for the longest time go first."""
 _LARGEST = 1 << 26
 """Bytes of one file."""
+_LARGEST_COMMAND = 1 << 10
+"""Bytes of a descriptor, at most."""
 _OURS = "tdb_dap.targets.semantics."
 
 
@@ -66,9 +68,9 @@ class _File(msgspec.Struct, array_like=True):
 class KeptPlans:
     """The plans of one program on a chip. ``chip``: everything that tells it from others, as text."""
 
-    def __init__(self, chip: str, payload: NDArray[np.uint8]) -> None:
+    def __init__(self, chip: str, commands: EncodedCommands) -> None:
         digest = hashlib.blake2b(digest_size=16)
-        for part in (_build(), chip.encode(), payload.tobytes()):
+        for part in (_build(), chip.encode(), commands.cores.tobytes(), *_streams(commands)):
             digest.update(part)
         self._name = digest.digest()
         self._path = cache_directory() / "plans" / f"{digest.hexdigest()}.plans"
@@ -89,6 +91,8 @@ class KeptPlans:
             kept = msgspec.msgpack.decode(memoryview(data)[_MARK_BYTES:], type=_File)
             shapes = [_numbers(known, shape) for shape in kept.shapes]
             for form in kept.forms:
+                if form.key in shapes[form.shape]:
+                    continue
                 if (made := _made(form)) is not None or not form.block:
                     known.add(shapes[form.shape], form.key, made)
             known.hopeless.update(kept.hopeless)
@@ -122,6 +126,14 @@ class KeptPlans:
 
     def _mark(self, key: bytes, data: bytes) -> bytes:
         return hashlib.blake2b(self._name + data, key=key, digest_size=_MARK_BYTES).digest()
+
+
+def _streams(commands: EncodedCommands) -> Iterator[bytes]:
+    """The parts of a program's payload that hold its commands: weights, which may be large, say nothing of plans."""
+    offsets = np.unique(commands.offsets[commands.kinds >= 0])
+    cuts = np.flatnonzero(np.diff(offsets) > _LARGEST_COMMAND) + 1
+    for part in np.split(offsets, cuts) if offsets.size else []:
+        yield commands.payload[int(part[0]) : int(part[-1]) + _LARGEST_COMMAND].tobytes()
 
 
 def are_wanted() -> bool:
