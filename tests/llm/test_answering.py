@@ -7,18 +7,22 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.machine.backend import InProcess
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.schedule import Border, HostStep, NetStep, Step, filled
 from tdb_dap.errors import BadInput
+from tdb_dap.targets import kernel
 from tdb_dap.tools.llm.language_model import read_model
-from tdb_dap.tools.llm.opening import linked
+from tdb_dap.tools.llm.opening import linked, open_model
 from tests.llm.models import DISK, DYNAMIC, LLAMA, PROMPT, QWEN, STATIC, answered, is_fill, program, wrong
 
 
@@ -40,6 +44,27 @@ def test_every_launch_gives_what_the_vendors_runtime_gives(folder: Path) -> None
         debugger.run_to(launch.stop)
         found.append(digest(debugger, launch.number))
     assert found == json.loads((folder / "runtime.json").read_text())
+
+
+@pytest.mark.skipif(not kernel.is_active(), reason=kernel.describe())
+@pytest.mark.parametrize("folder", STATIC, ids=lambda folder: folder.name)
+def test_commands_of_a_net_run_together_and_give_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without history few commands are executed by themselves, and those of later tokens are bound once for all."""
+    debugger = open_model(read_model(folder), PROMPT, 4, (), 0)
+    alone: list[int] = []
+    execute = InProcess.execute
+
+    def counted(self: InProcess, command: Any, memory: Memory) -> Any:
+        alone.append(command.kind)
+        return execute(self, command, memory)
+
+    monkeypatch.setattr(InProcess, "execute", counted)
+    found = []
+    for launch in debugger.program.launches:
+        debugger.run_to(launch.stop)
+        found.append(digest(debugger, launch.number))
+    assert found == json.loads((folder / "runtime.json").read_text())
+    assert len(alone) < len(debugger.program.commands) / 4
 
 
 def test_it_answers_what_the_float_model_answers() -> None:

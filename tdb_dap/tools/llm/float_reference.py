@@ -10,7 +10,7 @@ import numpy as np
 from tdb_dap.engine.checks.reference_checks import MISMATCH
 from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.control.inspector import Inspector
-from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.observers import Observer, next_of
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.machine import Machine
@@ -82,6 +82,7 @@ class FloatReference(Observer):
         self._begins = {own[0].start: number for number, own in enumerate(self._passes)}
         self._starts = {program.first_own(place.launch): place for place in self._places.values()}
         self._ends = {place.launch.stop - 1: place for place in self._places.values()}
+        self._moments = sorted({*self._begins, *self._starts, *self._ends})
         sources = sources_of(model) if float_model is not None else {}
         unknown = {untraced.net for untraced in weights.untraced} if weights is not None else set(sources)
         self._limits = {net: limits_of(context, net not in unknown) for net, context in sources.items()}
@@ -148,6 +149,14 @@ class FloatReference(Observer):
                 self.answered[number] = token_of(machine, self._program, self._passes[number][-1])
 
     # Hooks
+
+    def next_look(self, inspector: Inspector) -> int:
+        """The next start or end of a launch, and within one that is compared each start and end of an op."""
+        ordinal = inspector.ordinal
+        seen = next_of(self._moments, ordinal)
+        if self._open is None:
+            return seen
+        return min(seen, next_of(inspector.program.source.borders, ordinal))
 
     def before_command(self, inspector: Inspector, command: Command) -> Finding | None:
         number = self._begins.get(command.ordinal)
