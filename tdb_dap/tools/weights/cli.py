@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tdb_dap.tools.weights.checking import WeightsReport
 
 _MOST_SHOWN = 20
+_MOST_NAMED = 6
 FILLED = "filled by the host"
 
 
@@ -65,12 +66,16 @@ def lines(report: WeightsReport) -> Iterator[str]:
 
 
 def untraced_lines(report: WeightsReport) -> Iterator[str]:
-    """The constants that could not be compared, without those that the host fills."""
-    untraced = [one for one in report.untraced if one.why != FILLED]
-    for one in untraced[:_MOST_SHOWN]:
-        yield f"not traced: {one.tensor} in {one.net}: {one.why}"
-    if len(untraced) > _MOST_SHOWN:
-        yield f"{len(untraced) - _MOST_SHOWN:,} more constants are not traced"
+    """The constants that could not be compared by reason, without those that the host fills."""
+    by_reason: dict[str, list[str]] = {}
+    for one in report.untraced:
+        if one.why != FILLED:
+            by_reason.setdefault(one.why, []).append(
+                one.tensor if one.tensor == one.net else f"{one.tensor} in {one.net}"
+            )
+    for why, names in by_reason.items():
+        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+        yield f"not traced: {', '.join(names[:_MOST_NAMED])}{more}: {why}"
 
 
 def _entry(report: WeightsReport) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def constants(bmodel: Bmodel, nets: Mapping[str, Stage], sources: Mapping[str, C
         if not stage.weights.size:
             continue
         if context is None or context.mlir is None:
-            yield Untraced(net, net, 0, "no final.mlir of this net; convert with --debug")
+            yield Untraced(net, net, 0, "no final.mlir; convert with --debug")
             continue
         reader = _Reader(net, stage, bmodel.bytes_of(stage.weights, "the weights"))
         for constant in reader.constants(MlirFile.read(context.mlir)):
