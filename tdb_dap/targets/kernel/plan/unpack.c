@@ -142,10 +142,26 @@ static int find_tile(const Unpacking *unpacking, int64_t number, UnpackedTile *f
     return !((uintptr_t)scales % 2);
 }
 
-/* Some rows of a tile. */
-static void unpack_rows(const Unpacking *unpacking, const UnpackedTile *t, const Elements *less, const Elements *times, int64_t first, int64_t last)
+/* Of each zero point the numbers that the 16 halves stand for, in bf16, which holds all bytes. */
+typedef struct {
+    uint16_t words[256][16];
+} Differences;
+
+static void find_differences(Differences *found, const Elements *less)
 {
-    uint16_t words[16][GROUPS_AT_ONCE], results[16 * GROUPS_AT_ONCE], own_words[16], own_results[16];
+    for (int64_t zero = 0; zero < 256; zero++)
+        for (int64_t half = 0; half < 16; half++) {
+            int64_t difference = half - zero;
+            difference = difference < less->r.low ? less->r.low : difference > less->r.high ? less->r.high : difference;
+            found->words[zero][half] = (uint16_t)(bits_of((float)(int8_t)(uint8_t)difference) >> 16);
+        }
+}
+
+/* Some rows of a tile. */
+static void unpack_rows(const Unpacking *unpacking, const UnpackedTile *t, const Differences *differences, const Elements *times,
+                        int64_t first, int64_t last)
+{
+    uint16_t words[16][GROUPS_AT_ONCE], results[16 * GROUPS_AT_ONCE], own_results[16];
     Grid grid = times->grid;
     Stored *own = &grid.operands[1 - unpacking->scale], *scale = &grid.operands[unpacking->scale];
     *own = (Stored){words, BF16, {0, 0, GROUPS_AT_ONCE, 1}};
@@ -154,26 +170,19 @@ static void unpack_rows(const Unpacking *unpacking, const UnpackedTile *t, const
     for (int64_t r = first; r < last; r++)
         for (int64_t begin = 0; begin < t->groups; begin += GROUPS_AT_ONCE) {
             const int64_t count = t->groups - begin < GROUPS_AT_ONCE ? t->groups - begin : GROUPS_AT_ONCE;
-            for (int64_t g = 0; g < count; g++) {
-                const int64_t zero = t->zeros[r * t->row + (begin + g) * t->zero_step];
-                for (int64_t half = 0; half < 16; half++) {
-                    int64_t difference = half - zero;
-                    difference = difference < less->r.low ? less->r.low : difference > less->r.high ? less->r.high : difference;
-                    /* bf16 holds all bytes. */
-                    words[half][g] = (uint16_t)(bits_of((float)(int8_t)(uint8_t)difference) >> 16);
-                }
-            }
+            const uint8_t *zeros = t->zeros + r * t->row + begin * t->zero_step;
+            for (int64_t g = 0; g < count; g++)
+                for (int half = 0; half < 16; half++)
+                    words[half][g] = differences->words[zeros[g * t->zero_step]][half];
             *scale = (Stored){t->scales + r * t->row + begin * t->scale_step * 2, BF16, {0, 0, 0, t->scale_step}};
             grid.shape[3] = count;
             simd->float_elements(&grid, times->kind, times->flushes, results, times->format, 0);
             for (int64_t g = 0; g < count; g++) {
                 const int64_t at = (begin + g) * t->group;
                 const uint8_t *packed = t->packed + r * t->row + at / 2;
-                for (int half = 0; half < 16; half++) {
-                    own_words[half] = words[half][g];
+                for (int half = 0; half < 16; half++)
                     own_results[half] = results[half * count + g];
-                }
-                simd->unpack_halves(packed, t->group / 2, own_words, t->numbers + r * (t->row / 2) + at);
+                simd->unpack_halves(packed, t->group / 2, differences->words[zeros[g * t->zero_step]], t->numbers + r * (t->row / 2) + at);
                 simd->unpack_halves(packed, t->group / 2, own_results, t->scaled + r * (t->row / 2) + at);
             }
         }
@@ -183,10 +192,12 @@ static void unpack_part(void *of, int64_t part, int64_t parts)
 {
     const Unpacking *unpacking = of;
     UnpackedTile tile;
+    Differences differences;
+    find_differences(&differences, &unpacking->all[DIFFERENCES].plan->all->work); /* limits are those of the command */
     for (int64_t number = 0; number < unpacking->all->plan->tiles; number++) {
         find_tile(unpacking, number, &tile);
-        unpack_rows(unpacking, &tile, &unpacking->all[DIFFERENCES].plan->all[number].work,
-                    &unpacking->all[SCALED_NUMBERS].plan->all[number].work, tile.rows * part / parts, tile.rows * (part + 1) / parts);
+        unpack_rows(unpacking, &tile, &differences, &unpacking->all[SCALED_NUMBERS].plan->all[number].work, tile.rows * part / parts,
+                    tile.rows * (part + 1) / parts);
     }
 }
 
