@@ -114,6 +114,7 @@ QUANTISED: tuple[tuple[str, Callable[[Constant], None], str], ...] = (
     ("zero points", zero_points(-2), r"zero points of \d+ groups off by -2"),
     ("scale", scale(3, 0, 3.0), r"scale (3|3\.01|2\.99) times as large as right"),
     ("rotated", levels(assign(lambda q: np.roll(q, 3, 0))), "rows rotated by 3"),
+    ("far", levels(assign(lambda q: np.roll(q, 5, 1))), "numbers of each row rotated by 10"),
     ("shifted", levels(assign(lambda q: np.roll(q, 1, 1))), "numbers of each row rotated by 2"),
     ("exchanged", levels(swap), "rows 2 and 5 are exchanged"),
     ("nibbles", levels(assign(lambda q: q >> 4 | q << 4)), "neighbouring numbers are exchanged"),
@@ -141,12 +142,19 @@ def test_where_a_scale_is_wrong() -> None:
     assert f"; first at row {fault.first[0]}, column " in fault.summary
 
 
+SWAPPED = [1, 0, *range(2, 64)]
+
 FLOATS: tuple[tuple[str, Callable[[Constant], None], str], ...] = (
     ("input_layernorm.weight", floats(assign(lambda w: np.roll(w, 5, -1))), "numbers rotated by 5"),
     ("input_layernorm.weight", floats(lambda w: w.__setitem__((0, 0, 9), 0x4000)), "one number"),
     ("mlp.up_proj.weight", floats(assign(lambda w: w ^ 0x8000)), "the sign is wrong"),
     ("mlp.up_proj.weight", floats(assign(lambda w: w + 0x80)), "2 times as large"),
     ("mlp.up_proj.weight", floats(assign(lambda w: w * 0)), "zeros"),
+    (
+        "mlp.up_proj.weight",
+        floats(assign(lambda w: w[:, [1, 0, *range(2, w.shape[1])]])),
+        "columns 0 and 1 are exchanged",
+    ),
     ("mlp.up_proj.weight", floats(lambda w: w.__setitem__((0, 3), 0x7FC0)), "NaN or infinity"),
     ("self_attn.q_proj.bias", floats(assign(lambda w: np.roll(w, -2, -1))), "numbers rotated by -2"),
 )

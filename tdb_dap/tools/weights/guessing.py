@@ -11,6 +11,9 @@ from tdb_dap.engine.hardware.dtypes import Array
 _ALIKE = 0.98
 """Cosine of two rows that hold the same numbers, in whatever format."""
 
+_SHIFTED = 0.9
+"""Cosine of all numbers with the shifted ones: those of a group that hold a neighbour's have another scale."""
+
 _MOST_ROWS = 512
 _MOST_NUMBERS = 1 << 26
 
@@ -28,7 +31,7 @@ def guess(actual: Array, wanted: Array, wrong: Array, others: Candidates = ()) -
         return "zeros"
     if (phrase := _factor(actual[wrong], wanted[wrong])) is not None:
         return phrase
-    for look in (_rolled, _exchanged, _within_rows):
+    for look in (_rolled, _within_rows, _exchanged):
         if (phrase := look(actual, wanted, wrong)) is not None:
             return phrase
     for name, read in others:
@@ -65,14 +68,18 @@ def _rolled(actual: Array, wanted: Array, wrong: Array) -> str | None:
         spectrum = np.fft.rfft(wanted, axis=axis).conj() * np.fft.rfft(actual, axis=axis)
         matches = np.fft.irfft(spectrum, length, axis=axis).sum(1 - axis)
         by = int(matches.argmax())
-        if by and cosine(np.roll(wanted, by, axis).reshape(-1), actual.reshape(-1)) > _ALIKE:
+        if by and cosine(np.roll(wanted, by, axis).reshape(-1), actual.reshape(-1)) > _SHIFTED:
             what = "numbers" if wanted.shape[0] == 1 and axis == 1 else what
             return f"{what} rotated by {by if by <= length // 2 else by - length}"
     return None
 
 
 def _exchanged(actual: Array, wanted: Array, wrong: Array) -> str | None:
-    """Rows that are at the place of others."""
+    """Rows, or columns, that are at the place of others."""
+    return _of_others(actual, wanted, wrong, "row") or _of_others(actual.T, wanted.T, wrong.T, "column")
+
+
+def _of_others(actual: Array, wanted: Array, wrong: Array, what: str) -> str | None:
     rows = np.flatnonzero(wrong.any(1))
     if len(rows) < 2 or wanted.shape[1] < 8:
         return None
@@ -82,8 +89,8 @@ def _exchanged(actual: Array, wanted: Array, wrong: Array) -> str | None:
     if not (similar.max(1) > _ALIKE).all() or (origins == some).all():
         return None
     if len(rows) == 2 and (origins == some[::-1]).all():
-        return f"rows {some[0]:,} and {some[1]:,} are exchanged"
-    return f"rows are in another order: row {some[0]:,} holds row {origins[0]:,}"
+        return f"{what}s {some[0]:,} and {some[1]:,} are exchanged"
+    return f"{what}s are in another order: {what} {some[0]:,} holds {what} {origins[0]:,}"
 
 
 def _within_rows(actual: Array, wanted: Array, wrong: Array) -> str | None:
