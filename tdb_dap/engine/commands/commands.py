@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.bmodel import SubnetInfo
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import Description, EncodedCommands, LazyMapping, Target
 from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.errors import NotSimulated
@@ -250,7 +251,7 @@ class Commands(Sequence[Command]):
         return states[position - 1] if position else {}
 
     def _find_register_writes(self) -> dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]]:
-        kinds = [k for k in np.unique(self.columns.kind).tolist() if k >= 0 and self.target.writes_registers(k)]
+        kinds = [k for k in distinct(self.columns.kind) if k >= 0 and self.target.writes_registers(k)]
         writes: dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]] = {}
         for ordinal in np.flatnonzero(np.isin(self.columns.kind, kinds)).tolist():
             command = self[ordinal]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import Cost, Description, EncodedCommands, Form, LazyMapping, Message, Stream, Words
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
@@ -102,8 +103,8 @@ class Chip:
         is_end = np.zeros(count, np.bool_)
         # A field may begin near the end of the last command: let it read on.
         padded = np.concatenate([data, np.zeros(8, np.uint8)])
-        for kind in np.unique(kinds):
-            instruction = self._instruction(int(kind))
+        for kind in distinct(kinds):
+            instruction = self._instruction(kind)
             chosen = kinds == kind
             for target, names in ((ids, self.id_fields), (dependencies, self.dependency_fields)):
                 for name in names:
@@ -231,6 +232,7 @@ class Chip:
         return command_text(description.binding, description.name, engine, ids, self.vendor_style)
 
     def fill_tables(self, memory: Memory, tables: str) -> None:
+        _ = self._plans  # who has memories will execute: what that takes is loaded now, and not in the first run
         for core in range(memory.cores):
             fill(memory.static(core), self.static_tables, tables)
         fill(memory.l2()[self.l2_tables_start :], self.l2_tables, tables)
@@ -253,6 +255,10 @@ class Chip:
 
     def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
         return first if self._plans is None else self._plans.carry_out_some(commands, first, stop, memory)
+
+    def plan_coverage(self, commands: EncodedCommands) -> dict[int, tuple[int, int]]:
+        """Kind -> how many commands change memory, and how many of these are executed one by one, without a plan."""
+        return {} if self._plans is None else self._plans.coverage(commands)
 
     def learn(self, description: Description, descriptor: bytes) -> None:
         """Nothing: a plan is made when the first command of its form is executed. Plugins may still call it."""

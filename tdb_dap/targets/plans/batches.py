@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.targets.kernel.constants import MOST_ADDRESSES, NO_DATA
 from tdb_dap.targets.plans.forms import SPACES, AddressSlot, Registers, Shape
@@ -60,7 +61,7 @@ class Batch:
         self._positions = np.zeros(count, np.int32)
         self._kinds = kinds
         self._rows: dict[int, _Rows] = {}
-        for kind in np.unique(kinds).tolist():
+        for kind in distinct(kinds):
             rows = np.flatnonzero(kinds == kind)
             if kind < 0:
                 continue

@@ -12,7 +12,7 @@ import hmac
 import os
 import secrets
 import sys
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Set
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.system.user_directories import cache_directory, state_directory
 from tdb_dap.targets import kernel
@@ -36,8 +37,6 @@ _MOST_BYTES = 1 << 28
 """Of all files; the ones that were not used for the longest time go first."""
 _LARGEST = 1 << 26
 """Bytes of one file."""
-_LARGEST_COMMAND = 1 << 10
-"""Bytes of a descriptor, at most."""
 _OURS = "tdb_dap.targets.semantics."
 
 
@@ -68,10 +67,14 @@ class _File(msgspec.Struct, array_like=True):
 class KeptPlans:
     """The plans of one program on a chip. ``chip``: everything that tells it from others, as text."""
 
-    def __init__(self, chip: str, commands: EncodedCommands) -> None:
+    def __init__(self, chip: str, commands: EncodedCommands, size_of: Callable[[int], int]) -> None:
         digest = hashlib.blake2b(digest_size=16)
-        for part in (_build(), chip.encode(), commands.cores.tobytes(), *_streams(commands)):
+        for part in (_build(), chip.encode(), commands.kinds.tobytes()):
             digest.update(part)
+        for kind in distinct(commands.kinds):
+            if kind >= 0:
+                starts = commands.offsets[commands.kinds == kind]
+                digest.update(commands.payload[starts[:, None] + np.arange(size_of(kind))].tobytes())
         self._name = digest.digest()
         self._path = cache_directory() / "plans" / f"{digest.hexdigest()}.plans"
         self.count = 0
@@ -126,14 +129,6 @@ class KeptPlans:
 
     def _mark(self, key: bytes, data: bytes) -> bytes:
         return hashlib.blake2b(self._name + data, key=key, digest_size=_MARK_BYTES).digest()
-
-
-def _streams(commands: EncodedCommands) -> Iterator[bytes]:
-    """The parts of a program's payload that hold its commands: weights, which may be large, say nothing of plans."""
-    offsets = np.unique(commands.offsets[commands.kinds >= 0])
-    cuts = np.flatnonzero(np.diff(offsets) > _LARGEST_COMMAND) + 1
-    for part in np.split(offsets, cuts) if offsets.size else []:
-        yield commands.payload[int(part[0]) : int(part[-1]) + _LARGEST_COMMAND].tobytes()
 
 
 def are_wanted() -> bool:

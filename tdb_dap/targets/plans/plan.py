@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.errors import BadAccess
 from tdb_dap.targets import kernel
@@ -71,8 +72,8 @@ class Plans:
         begin, end = first - batch.first, min(stop, batch.stop) - batch.first
         batch.decide(begin, end)
         if kept is not None and batch.first + end == commands.kinds.size:
-            own = [np.unique(each.numbers) for each in self._batches.values() if each.holds(commands, known)]
-            kept.save(known, {number for each in own for number in each.tolist() if number >= 0})
+            own = [each.numbers for each in self._batches.values() if each.holds(commands, known)]
+            kept.save(known, {number for each in own for number in distinct(np.maximum(each, -1)) if number >= 0})
         next_one = int(batch.numbers[begin])
         if next_one != NOTHING and (next_one < 0 or known.calls[next_one] is None):
             return first
@@ -85,10 +86,22 @@ class Plans:
         locations = batch.numbers, batch.spaces, batch.offsets, commands.cores[batch.first : batch.stop]
         return batch.first + kernel.run_batch(known.calls, locations, regions[1], begin, end)
 
+    def coverage(self, commands: EncodedCommands) -> dict[int, tuple[int, int]]:
+        """Kind -> how many commands change memory, and how many of these have no plan; nothing is executed."""
+        known, count = Known(self._chip, self._rules), commands.kinds.size
+        batch = Batch(self._chip, known, commands, 0, count)
+        batch.decide(0, count)
+        shares: dict[int, tuple[int, int]] = {}
+        for kind, number in zip(commands.kinds.tolist(), batch.numbers.tolist(), strict=True):
+            if kind >= 0 and number != NOTHING:
+                all_of_kind, without = shares.get(kind, (0, 0))
+                shares[kind] = all_of_kind + 1, without + (number < 0 or known.calls[number] is None)
+        return shares
+
     def _kept(self, commands: EncodedCommands) -> KeptPlans | None:
         """The file of a program's plans, loaded when the program is new."""
         if self._program is None or self._program[0]() is not commands:
-            kept = KeptPlans(self._name, commands) if self._name and kept_plans.are_wanted() else None
+            kept = KeptPlans(self._name, commands, self._chip.size) if self._name and kept_plans.are_wanted() else None
             self._program = ref(commands), kept
             if kept is not None:
                 kept.load(self._known_now())
