@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.backends.choice import make_backend, remote_address
 from tdb_dap.backends.discovery import cache_directory
 from tdb_dap.backends.runtime import VendorRuntime
-from tdb_dap.engine.bmodel import Bmodel, input_shapes, stages_text
+from tdb_dap.engine.bmodel import ModelFile, input_shapes, stages_text
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.files.atomic_files import whole_file
 from tdb_dap.engine.files.context import Context
@@ -23,6 +23,7 @@ from tdb_dap.engine.machine.input_data import InputData, load_inputs
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.engine.program.compiled_program import CompiledProgram
+from tdb_dap.engine.program.model_files import open_model_file
 from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.reference.expected_files import open_expected
 from tdb_dap.engine.reference.reference import Reference, Tolerance, Tolerances
@@ -65,13 +66,13 @@ def open_program(
         return program
     make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
     files = Context.find(Path(context))
-    bmodel = Bmodel(files.bmodel)
+    bmodel = open_model_file(files.bmodel)
     if stage is None:
         stage = _stage_taking(bmodel, net, Path(inputs) if inputs is not None else files.inputs)
     return CompiledProgram(_with_sources(files, bmodel, net, stage), make, net, stage, bmodel, as_compiled)
 
 
-def _stage_taking(bmodel: Bmodel, net: str | None, inputs: Path | None) -> int:
+def _stage_taking(bmodel: ModelFile, net: str | None, inputs: Path | None) -> int:
     """Number of the stage that is compiled for the shapes of these inputs, as the vendor's runtime chooses; else 0."""
     chosen = next((each for each in bmodel.metadata.nets if each.stages and net in (None, each.name)), None)
     if chosen is None or len(chosen.stages) < 2 or inputs is None:
@@ -117,7 +118,7 @@ def _require_compiled_shapes(program: CompiledProgram, words: Mapping[str, Array
             )
 
 
-def _with_sources(context: Context, bmodel: Bmodel, net: str | None, stage: int) -> Context:
+def _with_sources(context: Context, bmodel: ModelFile, net: str | None, stage: int) -> Context:
     """The context with the sources of one net of several, which have a folder each."""
     nets = bmodel.metadata.nets
     if context.mlir is not None or len(nets) < 2:

@@ -117,7 +117,7 @@ def _stage(program: Program, stage: Stage) -> ModelStage:
             for subnet in stage.subnets
             for core in subnet.groups
             for group in core
-            for span in (group.tiu, group.dma)
+            for span in group.spans
         ),
         "weightBytes": stage.weights.size,
         "activationBytes": stage.activations_size,

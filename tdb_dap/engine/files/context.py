@@ -19,6 +19,9 @@ _MOST_FOLDERS = 4096
 
 _MOST_LISTED = 8
 
+MODELS = (".bmodel", ".bmodel.xz", ".cvimodel", ".cvimodel.xz")
+"""Ends of the names of compiled models."""
+
 _TEXTS = ("origin_mlir", "top_mlir", "tpu_mlir", "tpu_opt_mlir", "final_mlir", "tensor_location")
 """Texts of a compilation, by their keys in the compiler's notes."""
 
@@ -79,7 +82,7 @@ def _in_directory(path: Path) -> tuple[Path, Path]:
     own = _own_model(path)
     if own is not None:
         return path, own
-    models = [file for pattern in ("*.bmodel", "*.bmodel.xz") for file in sorted(path.glob(pattern)) if file.is_file()]
+    models = [file for end in MODELS for file in sorted(path.glob(f"*{end}")) if file.is_file()]
     if len(models) == 1:
         return _source_of(models[0]), models[0]
     if not models:
@@ -154,10 +157,7 @@ def _no_model(path: Path, others: list[Path]) -> str:
         more = f" and {len(others) - _MOST_LISTED} more" if len(others) > _MOST_LISTED else ""
         names = ", ".join(other.name for other in others[:_MOST_LISTED])
         return f"{path}: {len(others)} models are here ({names}{more}); give one of them, such as {others[0]}"
-    cvimodel = next(path.glob("*.cvimodel"), None)
-    if cvimodel is not None:
-        return f"{path}: no .bmodel in this directory, only a model of CV18xx; try tdb-dap info {cvimodel}"
     return (
         f"{path}: no compilation.bmodel in this directory; give the context directory that the compiler leaves "
-        "(model_deploy --debug), or a .bmodel file"
+        "(model_deploy --debug), or a .bmodel or .cvimodel file"
     )

@@ -132,6 +132,15 @@ class Target(Protocol):
         """
         ...
 
+    def decode_packets(
+        self, data: NDArray[np.uint8], what: str
+    ) -> tuple[Stream, Stream, NDArray[np.bool_]]:
+        """Cut one stream of both engines' commands: those of the TIU, those of the DMA, and for each which it is of.
+
+        BadInput names ``what`` and the byte offset of the error.
+        """
+        ...
+
     def kind_name(self, kind: int) -> str:
         """Mnemonic of an instruction kind."""
         ...

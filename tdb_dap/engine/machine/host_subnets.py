@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tdb_dap.engine.bmodel import Bmodel, SubnetInfo
+from tdb_dap.engine.bmodel import ModelFile, SubnetInfo
 from tdb_dap.engine.commands.net_tensors import Tensor, borders
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.memory import Memory
@@ -49,7 +49,7 @@ class Outcome:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
-def on_the_host(info: SubnetInfo, name: str, bmodel: Bmodel, memory: Memory) -> Outcome:
+def on_the_host(info: SubnetInfo, name: str, bmodel: ModelFile, memory: Memory) -> Outcome:
     """The outputs of a CPU subnet; NotSimulated if its operation is not known."""
     from tdb_dap.engine.host import execute
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from tdb_dap.engine.bmodel import Bmodel, Net
+from tdb_dap.engine.bmodel import ModelFile, Net
 from tdb_dap.engine.commands.commands import Columns, Commands, StandIns
 from tdb_dap.engine.commands.listing import Listing
 from tdb_dap.engine.commands.net_tensors import Tensor
@@ -139,7 +139,7 @@ class Program(ABC):
 
     @property
     @abstractmethod
-    def bmodel(self) -> Bmodel:
+    def bmodel(self) -> ModelFile:
         """The compiled file; BadInput where there is none."""
 
     @abstractmethod

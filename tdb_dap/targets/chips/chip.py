@@ -62,6 +62,8 @@ class Chip:
     """(engine, type, sub type) of the commands that end a stream."""
     idle_commands: Mapping[str, tuple[str, Mapping[str, int]]] = field(default_factory=dict)
     """By engine a command, with some of its fields, that the vendor's simulator is known to pass over."""
+    packet_mark: int = 0
+    """First byte of each packet, where one stream holds the commands of both engines."""
     needs_kernel: bool = True
     """Whether a board's runtime refuses a bmodel without a kernel module."""
     known_problems: tuple[str, ...] = ()
@@ -93,6 +95,23 @@ class Chip:
     def decode_stream(self, engine: str, data: NDArray[np.uint8], count: int | None, what: str) -> Stream:
         engine = self.same_commands.get(engine, engine)
         offsets, kinds = self.instruction_set.split(engine, data, count, what)
+        return self._stream(engine, data, offsets, kinds)
+
+    def decode_packets(
+        self, data: NDArray[np.uint8], what: str
+    ) -> tuple[Stream, Stream, NDArray[np.bool_]]:
+        engines, offsets, kinds = self.instruction_set.split_packets(data, self.packet_mark, what)
+        is_dma = np.array([engine == "dma" for engine in engines], np.bool_)
+        tiu, dma = (
+            self._stream(engine, data, offsets[own], kinds[own])
+            for engine, own in (("tiu", ~is_dma), ("dma", is_dma))
+        )
+        return tiu, dma, is_dma
+
+    def _stream(
+        self, engine: str, data: NDArray[np.uint8], offsets: NDArray[np.int64], kinds: NDArray[np.int32]
+    ) -> Stream:
+        """The commands of one engine at these offsets."""
         count = offsets.size
         ids, dependencies = np.arange(1, count + 1, dtype=np.int64), np.zeros(count, np.int64)
         borrows = np.zeros(count, np.bool_)

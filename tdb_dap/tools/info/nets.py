@@ -70,7 +70,7 @@ def _sizes(stage: Stage) -> str:
         for subnet in stage.subnets
         for core in subnet.groups
         for group in core
-        for span in (group.tiu, group.dma)
+        for span in group.spans
     )
     sizes = {"commands": streams, "weights": stage.weights.size, "activations": stage.activations_size}
     if stage.io_size:
