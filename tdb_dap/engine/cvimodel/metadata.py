@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tdb_dap.engine.bmodel import CommandGroup, Net, RunMode, Span, Stage, SubnetInfo, TensorInfo
 from tdb_dap.engine.bmodel.metadata import CpuOperation, Metadata
-from tdb_dap.engine.cvimodel.file import COMMANDS, WEIGHTS, Cvimodel, CviProgram, CviRoutine, CviTensor
+from tdb_dap.engine.cvimodel.file import COMMANDS, WEIGHTS, Cvimodel, CviProgram, CviRoutine, CviTensor, Description
 from tdb_dap.errors import BadInput
 
 _MEMORY_BIT = 40
@@ -30,19 +30,19 @@ def read_cvimodel(path: Path) -> Cvimodel:
 def metadata_of(model: Cvimodel) -> Metadata:
     """Nets, stages and subnets of a file; BadInput names what is missing or cannot be read."""
     held = model.description
-    stages = tuple(_stage(model, program) for program in held.programs)
+    stages = tuple(_stage(model, held, program) for program in held.programs)
     version = held.compiler or "not named"
     return Metadata(model.chip.upper(), version, (Net(held.name, 0, stages),), has_own_memories=False)
 
 
-def _stage(model: Cvimodel, program: CviProgram) -> Stage:
+def _stage(model: Cvimodel, held: Description, program: CviProgram) -> Stage:
     if program.neuron_size:
         raise BadInput(
             f"{model.path}: the program has one memory of {program.neuron_size:,} bytes for all its tensors, as only "
             f"compilers of format 1.1 and older made; this is format {model.version}, compile it again"
         )
-    tensors = {tensor.name: tensor for tensor in program.tensors}
-    weights = next((model.span_of(section) for section in model.description.sections if section.kind == WEIGHTS), None)
+    tensors = {tensor.name: tensor for tensor in (*held.weights, *program.tensors)}
+    weights = next((model.span_of(section) for section in held.sections if section.kind == WEIGHTS), None)
     inputs, outputs = (_borders(model, tensors, names) for names in (program.inputs, program.outputs))
     return Stage(
         inputs,

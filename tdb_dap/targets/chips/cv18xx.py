@@ -59,5 +59,9 @@ CV180X = _chip("CV180X", "cv181x", 0xA8, _geometry(2))
 CV181X = _chip("CV181X", "cv181x", 0xA7, _geometry(8))
 CV182X = _chip("CV182X", "cv181x", 0xA6, _geometry(8))
 CV183X = _chip(
-    "CV183X", "cv183x", 0xA5, _geometry(32, tuple(w for tag in range(_TAGS) for w in _both_spellings(tag)))
+    "CV183X",
+    "cv183x",
+    0xA5,
+    _geometry(32, tuple(w for tag in range(_TAGS) for w in _both_spellings(tag))),
+    drops_large_casts=True,
 )
