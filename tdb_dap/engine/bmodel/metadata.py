@@ -7,7 +7,7 @@ holds such a list again, would otherwise make years of work of a few kilobytes.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
@@ -95,12 +95,13 @@ class CommandGroup:
 class CpuOperation:
     """An operation on the host: its number, and its parameters as a C structure.
 
-    ``function``: the name of a function whose arguments are named, too; empty for an operation that has a number.
+    ``function``: the name of a function whose ``arguments`` are named, too; empty for an operation that has a number.
     """
 
     number: int
     parameters: Span
     function: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ SECTIONS = {0: "weights", 1: "commands", 2: "functions (x86-64)", 3: "functions 
 """Kinds of sections by their code in the file."""
 
 WEIGHTS, COMMANDS = 0, 1
+NATIVE = (2, 3)
+"""Shared objects with code for a host, which nothing here ever loads."""
 
 _BYTE, _FLAG = struct.Struct("<B"), struct.Struct("<?")
 _LONG, _FLOAT = struct.Struct("<q"), struct.Struct("<f")
@@ -70,7 +72,7 @@ class CviRoutine:
     dma_buffer: str
     """Section of the same commands as the hardware takes them; mostly empty."""
     function: str
-    arguments: Span = Span(0, 0)
+    arguments: Span
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class Cvimodel(ModelFile):
         held = self.payload[HEADING.size :]
         for span in self._unpacked.values():
             held = held[: min(held.size, span.start - HEADING.size)]
-        return hashlib.md5(held, usedforsecurity=False).digest() == self.checksum
+        return hashlib.md5(held.tobytes(), usedforsecurity=False).digest() == self.checksum
 
     def span_of(self, section: CviSection) -> Span:
         """Where the bytes of a section are; BadInput if they reach beyond the file, or cannot be read."""

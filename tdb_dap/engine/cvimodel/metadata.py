@@ -6,12 +6,15 @@ and outputs, which have one each as far as there are.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tdb_dap.engine.bmodel import CommandGroup, Net, RunMode, Span, Stage, SubnetInfo, TensorInfo
 from tdb_dap.engine.bmodel.metadata import CpuOperation, Metadata
+from tdb_dap.engine.cvimodel.arguments import read_arguments
 from tdb_dap.engine.cvimodel.file import COMMANDS, WEIGHTS, Cvimodel, CviProgram, CviRoutine, CviTensor, Description
+from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadInput
 
 _MEMORY_BIT = 40
@@ -80,7 +83,7 @@ def _subnet(
     model: Cvimodel, tensors: Mapping[str, CviTensor], number: int, routine: CviRoutine, count: int
 ) -> SubnetInfo:
     is_last = number + 1 == count
-    function = () if not routine.function else (CpuOperation(_NO_NUMBER, routine.arguments, routine.function),)
+    function = () if not routine.function else (_function(model, number, routine),)
     return SubnetInfo(
         id=number,
         run_mode=RunMode.CPU if function else RunMode.TPU_STATIC,
@@ -90,6 +93,19 @@ def _subnet(
         groups=() if function else ((_commands(model, number, routine),),),
         cpu_operations=function,
     )
+
+
+def _function(model: Cvimodel, number: int, routine: CviRoutine) -> CpuOperation:
+    name = routine.function
+    try:
+        if not name.isidentifier():
+            raise ValueError(f"its name is {quoted(name)}")
+        arguments = read_arguments(model.bytes_of(routine.arguments, f"the arguments of {name}").tobytes())
+    except (struct.error, ValueError, IndexError) as error:
+        raise BadInput(
+            f"{model.path}: the host function of routine {number} is damaged ({error}); compile or copy the model again"
+        ) from None
+    return CpuOperation(_NO_NUMBER, routine.arguments, name, arguments)
 
 
 def _commands(model: Cvimodel, number: int, routine: CviRoutine) -> CommandGroup:

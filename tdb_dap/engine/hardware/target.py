@@ -132,9 +132,7 @@ class Target(Protocol):
         """
         ...
 
-    def decode_packets(
-        self, data: NDArray[np.uint8], what: str
-    ) -> tuple[Stream, Stream, NDArray[np.bool_]]:
+    def decode_packets(self, data: NDArray[np.uint8], what: str) -> tuple[Stream, Stream, NDArray[np.bool_]]:
         """Cut one stream of both engines' commands: those of the TIU, those of the DMA, and for each which it is of.
 
         BadInput names ``what`` and the byte offset of the error.

@@ -61,7 +61,8 @@ def call(name: str, inputs: Sequence[HostTensor], outputs: Sequence[Room], argum
         listed = ", ".join(f"{key} = {value}" for key, value in arguments.items())
         raise NotSimulated(f"the host function {name}({listed[:200]}) is not simulated")
     try:
-        return [bits.reshape(room.shape) for bits, room in zip(function(inputs, outputs, arguments), outputs, strict=True)]
+        made = function(inputs, outputs, arguments)
+        return [bits.reshape(room.shape) for bits, room in zip(made, outputs, strict=True)]
     except KeyError as error:
         raise NotSimulated(f"the host function {name} has no argument {error}") from None
     except (IndexError, ValueError, TypeError) as error:
@@ -174,8 +175,7 @@ def _nearest(size: int, wanted: int, is_centred: bool) -> Array:
 
 def _bilinear(numbers: Array, rows: int, columns: int, is_single_zero: bool) -> Array:
     (y1, y2, dy1, dy2), (x1, x2, dx1, dx2) = (
-        _between(size, wanted, is_single_zero)
-        for size, wanted in zip(numbers.shape[2:], (rows, columns), strict=True)
+        _between(size, wanted, is_single_zero) for size, wanted in zip(numbers.shape[2:], (rows, columns), strict=True)
     )
     up, down = numbers[:, :, y1], numbers[:, :, y2]
     far, near = dy2[:, None], dy1[:, None]
@@ -185,7 +185,7 @@ def _bilinear(numbers: Array, rows: int, columns: int, is_single_zero: bool) -> 
 
 
 def _between(size: int, wanted: int, is_single_zero: bool) -> tuple[Array, Array, Array, Array]:
-    """The two numbers that each result lies between, and the distances to them, float32."""
+    """The two numbers around each result, and the distances to them, float32."""
     scale = np.float32(wanted) / np.float32(size)
     position = np.arange(wanted, dtype=np.float32)
     if scale != 1:

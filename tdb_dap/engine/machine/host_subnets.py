@@ -6,7 +6,6 @@ its outputs (the vendor's runtime, reference data) they are put in their place, 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -60,7 +59,7 @@ def on_the_host(info: SubnetInfo, name: str, bmodel: ModelFile, memory: Memory) 
     inputs, outputs = borders(info, memory.geometry)
     operation = info.cpu_operations[0]
     if operation.function:
-        return _function(operation, bmodel, inputs, outputs, memory)
+        return _function(operation, inputs, outputs, memory)
     for tensor in (*inputs, *outputs):
         if tensor.dtype.name not in ("f32", "si32"):
             raise NotSimulated(f"{name} with {tensor.dtype} data ({tensor.name}) is not simulated yet")
@@ -71,21 +70,13 @@ def on_the_host(info: SubnetInfo, name: str, bmodel: ModelFile, memory: Memory) 
     return Outcome(tuple(_words(tensor, memory, numbers) for tensor, numbers in pairs), shapes=_smaller(pairs))
 
 
-def _function(
-    operation: CpuOperation, file: ModelFile, inputs: Sequence[Tensor], outputs: Sequence[Tensor], memory: Memory
-) -> Outcome:
+def _function(operation: CpuOperation, inputs: Sequence[Tensor], outputs: Sequence[Tensor], memory: Memory) -> Outcome:
     """The outputs of a function whose arguments have names."""
-    from tdb_dap.engine.cvimodel.arguments import read_arguments
     from tdb_dap.engine.host.functions import HostTensor, Room, call
 
-    name = operation.function
-    try:
-        arguments = read_arguments(file.bytes_of(operation.parameters, f"the arguments of {name}").tobytes())
-    except (struct.error, ValueError, IndexError) as error:
-        raise NotSimulated(f"the arguments of the host function {name} are damaged: {error}") from None
     given = [HostTensor(memory.read(tensor.view), tensor.dtype) for tensor in inputs]
     rooms = [Room(tensor.view.shape, tensor.dtype) for tensor in outputs]
-    made = call(name, given, rooms, arguments)
+    made = call(operation.function, given, rooms, operation.arguments)
     return Outcome(tuple((tensor.view, bits) for tensor, bits in zip(outputs, made, strict=True)))
 
 

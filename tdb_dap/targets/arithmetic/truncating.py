@@ -44,7 +44,7 @@ def multiply(a: Array, b: Array) -> Float32:
 def add(a: Array, b: Array) -> Float32:
     """a + b in float32, rounded toward zero; sums from 2^128 on are infinite."""
     total = np.asarray(a + b, np.float32)
-    # The error of a sum of two floats is a float (Knuth's two-sum): where it points away from zero, one step was too far.
+    # The error of a sum of two floats is a float (Knuth's two-sum); its sign tells a sum that is beyond the exact one.
     second = total - a
     error = (a - (total - second)) + (b - second)
     is_beyond = ((total > 0) & (error < 0)) | ((total < 0) & (error > 0))

@@ -97,14 +97,11 @@ class Chip:
         offsets, kinds = self.instruction_set.split(engine, data, count, what)
         return self._stream(engine, data, offsets, kinds)
 
-    def decode_packets(
-        self, data: NDArray[np.uint8], what: str
-    ) -> tuple[Stream, Stream, NDArray[np.bool_]]:
+    def decode_packets(self, data: NDArray[np.uint8], what: str) -> tuple[Stream, Stream, NDArray[np.bool_]]:
         engines, offsets, kinds = self.instruction_set.split_packets(data, self.packet_mark, what)
         is_dma = np.array([engine == "dma" for engine in engines], np.bool_)
         tiu, dma = (
-            self._stream(engine, data, offsets[own], kinds[own])
-            for engine, own in (("tiu", ~is_dma), ("dma", is_dma))
+            self._stream(engine, data, offsets[own], kinds[own]) for engine, own in (("tiu", ~is_dma), ("dma", is_dma))
         )
         return tiu, dma, is_dma
 

@@ -5,6 +5,7 @@ A device address is the number of a memory (the base register that commands name
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, Window, window
 from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.vendor_library import SingleChip, VendorLibrary
 from tdb_dap.targets.semantics.rules import Rules
 
 _TAG_SHIFT, _TAGS = 40, 8
@@ -39,12 +40,31 @@ def _geometry(lanes: int, windows: tuple[Window, ...] = _DDR) -> Geometry:
     )
 
 
-def _chip(name: str, table: str, mark: int, geometry: Geometry, **details: object) -> Chip:
+def _emulator(version: int, namespace: str, ddr: int = 0) -> VendorLibrary:
+    """``namespace``: the one that its functions are in, as compilers write it in names of symbols."""
+
+    def symbol(name: str) -> str:
+        plain = f"{len(name)}{name}"
+        return f"_ZN{namespace}{plain}EP6chip_tPv" if namespace else f"_Z{plain}P6chip_tPv"
+
+    functions = {"tiu": symbol("call_tiu_function"), "dma": symbol("call_tdma_function")}
+    return VendorLibrary(
+        "libcvicmodel.so",
+        runtime=(),
+        runtime_needs=(),
+        single_chip=SingleChip(version, 0 if ddr else 0x0C000000, ddr, functions),
+    )
+
+
+_RULES = Rules(channel_group=0)
+
+
+def _chip(name: str, table: str, mark: int, geometry: Geometry, library: VendorLibrary, rules: Rules = _RULES) -> Chip:
     return Chip(
         name=name,
         table=table,
         geometry=geometry,
-        rules=Rules(channel_group=0, **details),  # type: ignore[arg-type]
+        rules=rules,
         static_tables=(),
         id_fields=("cmd_id_tpu", "cmd_id"),
         dependency_fields=("cmd_id_gdma", "wait_id_tpu"),
@@ -52,16 +72,18 @@ def _chip(name: str, table: str, mark: int, geometry: Geometry, **details: objec
         end_commands=(),
         needs_kernel=False,
         known_problems=("tiu mnemonic arith.lut stands for 2 operations",) if table == "cv183x" else (),
+        vendor_library=library,
     )
 
 
-CV180X = _chip("CV180X", "cv181x", 0xA8, _geometry(2))
-CV181X = _chip("CV181X", "cv181x", 0xA7, _geometry(8))
-CV182X = _chip("CV182X", "cv181x", 0xA6, _geometry(8))
+CV180X = _chip("CV180X", "cv181x", 0xA8, _geometry(2), _emulator(182203, "6cmodel6phobos"))
+CV181X = _chip("CV181X", "cv181x", 0xA7, _geometry(8), _emulator(182202, "6cmodel4mars"))
+CV182X = _chip("CV182X", "cv181x", 0xA6, _geometry(8), _emulator(1822, "12bm1822_space"))
 CV183X = _chip(
     "CV183X",
     "cv183x",
     0xA5,
     _geometry(32, tuple(w for tag in range(_TAGS) for w in _both_spellings(tag))),
-    drops_large_casts=True,
+    _emulator(18802, "", _DDR_START),
+    Rules(channel_group=0, drops_large_casts=True),
 )

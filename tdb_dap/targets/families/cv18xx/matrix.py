@@ -29,6 +29,10 @@ def columns(f: Fields) -> int:
     return f.res0_c * f.res0_w
 
 
+def _result_shape(f: Fields) -> tuple[int, int]:
+    return f.res0_n, columns(f)
+
+
 def _right_block(f: Fields) -> Shape4:
     return f.opd1_n, f.res0_c, 1, f.res0_w
 
@@ -116,13 +120,11 @@ class MatrixProduct:
     sum_3 = partial_plane(_RESULT, 3, False, operand, adds_partial)
     sum_upper = partial_plane(_RESULT, 0, True, operand, adds_partial)
     sum_lower = partial_plane(_RESULT, 1, True, operand, adds_partial)
-    result = _matrix(
-        "res0", lambda f: (f.res0_n, columns(f)), own_shape("res0"), "res0_w", result_, when=lambda f: not writes_partial(f)
-    )
+    result = _matrix("res0", _result_shape, _RESULT, "res0_w", result_, when=lambda f: not writes_partial(f))
     result_high = _matrix(
         "res0",
-        lambda f: (f.res0_n, columns(f)),
-        own_shape("res0"),
+        _result_shape,
+        _RESULT,
         "res0_w",
         result_,
         when=_wide_result,

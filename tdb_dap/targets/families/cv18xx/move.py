@@ -11,7 +11,6 @@ from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import Row, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.cv18xx.rows import Shape4
 
 LOAD, STORE, GLOBAL_COPY, LOCAL_COPY = range(4)
 COPY, TRANSPOSE, FILL = 0, 1, 4
@@ -71,10 +70,7 @@ def _strides(f: Fields, side: str) -> tuple[int, ...]:
     n = f.number(f"{side}_n_stride")
     c = f.number(f"{side}_c_stride_low") | f.number(f"{side}_c_stride_high") << 16
     h = f.number(f"{side}_h_stride")
-    if is_matrix(f):
-        given = (n, c, 0) if is_local(f, side) else (c, 0, 0)
-    else:
-        given = (n, c, h)
+    given = (c, 0, 0) if is_matrix(f) and not is_local(f, side) else (n, c, 0 if is_matrix(f) else h)
     if any(step % itemsize for step in given):
         raise NotSimulated(f"{side}: a step of an odd number of bytes between numbers of {itemsize} bytes")
     first, second, third = (step // itemsize for step in given)

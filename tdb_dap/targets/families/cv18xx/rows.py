@@ -67,7 +67,7 @@ def steps(f: Fields, prefix: str, shape: Shape4, itemsize: int) -> Shape4:
 
     Storage 0: channels of a lane rounded up to 16 bytes; 1: one behind the other; 2: one element per channel; 3: given.
     """
-    n, c, h, w = shape
+    _, c, h, w = shape
     code = f.number(f"{prefix}_str")
     rows = -(-c // f.geometry.lanes)
     if code == 2:
@@ -127,7 +127,9 @@ def lane_of_result(f: Fields) -> int:
     return f.res0_addr >> LANE_BITS
 
 
-def in_lane_of_result(prefix: str, behind: Callable[[Fields], int] = lambda f: 0) -> Callable[[Fields], tuple[Space, int]]:
+def in_lane_of_result(
+    prefix: str, behind: Callable[[Fields], int] = lambda f: 0
+) -> Callable[[Fields], tuple[Space, int]]:
     """The address of an operand, of which only the byte in the lane counts. ``behind``: bytes from there on."""
 
     def place(f: Fields) -> tuple[Space, int]:

@@ -114,7 +114,13 @@ class Pooling:
 
     input = tensor("opd0", own_shape("opd0"), constant=False)
     input_high = high_plane("opd0", own_shape("opd0"))
-    weight = operand("opd1", (1, 1, 1, 1), dtype=lambda f: byte_dtype(f, "opd1"), constant=lambda f: True, when=lambda f: f.sub == AVERAGE)
+    weight = operand(
+        "opd1",
+        (1, 1, 1, 1),
+        dtype=lambda f: byte_dtype(f, "opd1"),
+        constant=lambda f: True,
+        when=lambda f: f.sub == AVERAGE,
+    )
     result = tensor("res0", own_shape("res0"), result_)
     result_high = high_plane("res0", own_shape("res0"), result_)
     attributes = staticmethod(_pool_attributes)

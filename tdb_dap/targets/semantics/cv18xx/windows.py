@@ -65,7 +65,7 @@ def depthwise(x: Operation) -> Array | tuple[Array, ...]:
     f = x.fields
     image, weight = image_of(x), x["weight"]
     numbers = np.broadcast_to(weight.bits, (1, f.res0_c, f.opd1_h, f.opd1_w))
-    factors = truncating.operand(numbers) if is_float(f) else weight.dtype.decode(numbers)
+    factors: Array = truncating.operand(numbers) if is_float(f) else weight.dtype.decode(numbers)
     pairs = ((tap, factors[:, :, y : y + 1, x_ : x_ + 1]) for y, x_, tap in taps(image, f))
     if is_float(f):
         total = _sum_of_taps(x, pairs)
@@ -73,7 +73,7 @@ def depthwise(x: Operation) -> Array | tuple[Array, ...]:
         return common.encoded(x, total if addend is None else truncating.add(total, addend))
     sums = np.zeros(x.shape, np.int64)
     for tap, factor in pairs:
-        sums += tap.astype(np.int64) * factor
+        sums = sums + tap.astype(np.int64) * factor.astype(np.int64)
     if f.chl_quan:
         return common.requantised_by_channel(x, sums)
     refuse(f.tsk_opd_num == 3, "a bias of integers that are not multiplied per channel")
