@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tdb_dap.engine.files.location_files import existing, locations_of, noted
 from tdb_dap.engine.files.reference_files import compilation, reference_of
+from tdb_dap.engine.files.work_folders import is_work_model, own_work_model, work_file, work_source
 from tdb_dap.errors import BadInput
 
 _MOST_FOLDERS = 4096
@@ -58,6 +59,8 @@ class Context:
                 directory, bmodel = _source_of(path), path
             else:
                 raise BadInput(f"{path}: no such file or directory; give a context directory or a .bmodel file")
+            if is_work_model(bmodel):
+                return cls._of_work_folder(bmodel)
             mlir = existing(directory / "final.mlir")
             return cls(
                 directory,
@@ -69,6 +72,13 @@ class Context:
             )
         except OSError as error:
             raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
+
+    @classmethod
+    def _of_work_folder(cls, model: Path) -> Context:
+        """A model whose files are among others in the compiler's working directory."""
+        mlir, reference = work_source(model), work_file(model, "tpu_outputs.npz")
+        locations = work_file(model, "tensor_info.txt")
+        return cls(model.parent, model, mlir, locations, work_file(model, "in_f32.npz"), reference)
 
     @classmethod
     def of_net(cls, folder: Path, bmodel: Path) -> Context:
@@ -127,7 +137,7 @@ def _texts_of(directory: Path) -> set[str]:
 
 def _own_model(directory: Path) -> Path | None:
     """The bmodel that a context directory is about: in it, or named in its notes."""
-    return existing(directory / "compilation.bmodel") or _noted(directory)
+    return existing(directory / "compilation.bmodel") or _noted(directory) or own_work_model(directory)
 
 
 def _noted(directory: Path) -> Path | None:

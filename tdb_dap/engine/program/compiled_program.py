@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -25,6 +26,8 @@ from tdb_dap.engine.host.operation_names import CPU_OPERATIONS
 from tdb_dap.engine.program.model_files import open_model_file
 from tdb_dap.engine.program.own_memories import BorderCopy, with_own_memories
 from tdb_dap.engine.program.program import Program, Subnet
+from tdb_dap.engine.source.layer_records import map_layers
+from tdb_dap.engine.source.layer_table import read_layers
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.source_map import SourceMap
 from tdb_dap.errors import BadInput
@@ -109,8 +112,19 @@ class CompiledProgram(Program):
             return SourceMap.empty(None, columns.kind.size)
         if self.context.locations is None:
             return SourceMap.empty(mlir, columns.kind.size)
+        layers = self.layers
+        if layers is not None:
+            subnets = [(info.id, [tensor.name for tensor in info.inputs]) for info in self.stage.subnets]
+            tables = read_layers(self.context.locations)
+            return map_layers(mlir, tables, columns, layers, subnets, self.target.geometry)
         ids = [info.id for info in self.stage.subnets]
         return SourceMap.build(mlir, self.context.locations, columns, ids, self.target.geometry)
+
+    @cached_property
+    def layers(self) -> NDArray[np.int64] | None:
+        """Of each command the number of the compiler's layer; None where commands have none."""
+        encoded = self.commands.encoded
+        return None if encoded is None else self.target.layers(encoded)
 
     def ddr_regions(self, to_write: bool = False) -> list[Region]:
         """DDR as far as the model uses it: weights, activations, and inputs and outputs of their own.

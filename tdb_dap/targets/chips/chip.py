@@ -62,6 +62,8 @@ class Chip:
     """(engine, type, sub type) of the commands that end a stream."""
     idle_commands: Mapping[str, tuple[str, Mapping[str, int]]] = field(default_factory=dict)
     """By engine a command, with some of its fields, that the vendor's simulator is known to pass over."""
+    layer_field: str = ""
+    """Where commands have the number of the compiler's layer."""
     packet_mark: int = 0
     """First byte of each packet, where one stream holds the commands of both engines."""
     needs_kernel: bool = True
@@ -133,6 +135,17 @@ class Chip:
             lost = self.vendor_style.loses_dependencies and index + 1 < count and borrows[index + 1]
             listed[index] = 0 if lost else dependencies[index]
         return Stream(engine, data, offsets, kinds, ids, dependencies, listed, is_end)
+
+    def layers(self, commands: EncodedCommands) -> NDArray[np.int64] | None:
+        if not self.layer_field:
+            return None
+        numbers = np.zeros(commands.kinds.size, np.int64)
+        for kind in np.unique(commands.kinds[commands.kinds >= 0]).tolist():
+            chosen = commands.kinds == kind
+            field = self._instruction(kind).by_name.get(self.layer_field)
+            if field is not None:
+                numbers[chosen] = column(commands.payload, commands.offsets[chosen], field)
+        return numbers
 
     def kind_name(self, kind: int) -> str:
         return self._instruction(kind).mnemonic
