@@ -64,7 +64,7 @@ def segments_of(columns: Columns, layers: NDArray[np.int64]) -> Iterator[Segment
 
 def map_layers(
     mlir: MlirFile | None,
-    tables: Mapping[int, Mapping[int, Layer]],
+    tables: Sequence[Mapping[int, Layer]],
     columns: Columns,
     layers: NDArray[np.int64],
     subnets: Sequence[tuple[int, Sequence[str]]],
@@ -74,6 +74,11 @@ def map_layers(
 
     ``tables``: see ``read_layers``; ``subnets``: of each its id and the names of its inputs.
     """
+    streams = iter(tables)
+    by_subnet = {
+        index: {} if _HOST in columns.engine[columns.subnet == index] else next(streams, {})
+        for index in range(len(subnets))
+    }
     if mlir is None:
         return SourceMap.empty(None, columns.kind.size)
     owners = np.full(columns.kind.size, -1, np.int32)
@@ -83,7 +88,7 @@ def map_layers(
         subnet, names = subnets[segment.subnet]
         function = _Function(mlir, f"subfunc_{subnet}", names)
         is_host = columns.engine[segment.ordinals[0]] == _HOST
-        layer = tables.get(subnet, {}).get(segment.layer)
+        layer = by_subnet[segment.subnet].get(segment.layer)
         op = function.host_op() if is_host else function.op_of(layer) if layer is not None else None
         before = tuple(issued[subnet, engine] for engine in (0, 1))
         for engine in columns.engine[segment.ordinals].tolist():
@@ -113,15 +118,11 @@ class _Function:
         return (op for op in self._mlir.ops.values() if op.function == self._name)
 
     def op_of(self, layer: Layer) -> MlirOp | None:
-        """The op that a layer is: the one with its number in a group, else the one that its tensor is named after.
-
-        A tensor that a group stores has two ops; slices of one op have numbers of their own.
-        """
+        """The op that a layer is: the one that its tensor is named after. A tensor that a group stores has two."""
         named = [op for op in self._mlir.by_location.get(layer.name, ()) if op.function == self._name]
         named = [op for op in named if op.name not in _SILENT]
-        numbered = [op for op in named if is_local(op) and LocalInfo.of(op).get("id") == layer.number]
         fitting = [op for op in named if (op.name in _MOVES) == layer.moves]
-        return next(iter((*numbered, *fitting, *named)), None)
+        return next(iter((*fitting, *named)), None)
 
     def record(
         self, op: MlirOp, subnet: int, layer: Layer | None, issued: tuple[tuple[int, ...], tuple[int, ...]]
@@ -148,10 +149,16 @@ class _Function:
     def _operand(self, op: MlirOp, value: str, text: str, first: tuple[int, int] | None) -> dict[str, Any]:
         maker = self._mlir.op_visible_in(op.region, value)
         if maker is not None:
-            return _tensor(maker, maker.location, text, first)
+            return _tensor(maker, _name_of(maker, value), text, first)
         number = value.removeprefix("%arg")
         is_argument = number.isdecimal() and int(number) < len(self._arguments)
         return _in_ddr(self._arguments[int(number)], text) if is_argument else {}
+
+
+def _name_of(maker: MlirOp, value: str) -> str:
+    """The name of one of several results, which a fused location has in their order."""
+    index = maker.result_index(value)
+    return maker.locations[index] if index < len(maker.locations) else maker.location
 
 
 def _raw(entries: Sequence[object]) -> msgspec.Raw:

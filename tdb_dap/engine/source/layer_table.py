@@ -1,6 +1,6 @@
 """Reading ``NAME_tensor_info.txt``: which tensor each layer number of the commands is about.
 
-A table for each stream of commands, numbered like its subnet; one row for each layer: its number, the tensor, whether
+A table for each stream of commands, in their order; one row for each layer: its number, the tensor, whether
 it stands in a layer group, whether it leaves no tensor of its own, and where the tensor is.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from tdb_dap.engine.files.bounded_files import read_lines
 from tdb_dap.errors import BadInput
 
-_TABLE = re.compile(r"Cmdbuf(\d+):")
+_HEADING = re.compile(r"Cmdbuf\d+:")
 _COLUMNS = 10
 
 
@@ -31,14 +31,14 @@ class Layer:
     first: tuple[int, int] | None
 
 
-def read_layers(path: Path) -> Mapping[int, Mapping[int, Layer]]:
-    """By subnet the rows by layer number; BadInput names the line that is none."""
-    tables: dict[int, dict[int, Layer]] = {}
+def read_layers(path: Path) -> list[Mapping[int, Layer]]:
+    """For each stream of commands the rows by layer number; BadInput names the line that is none."""
+    tables: list[Mapping[int, Layer]] = []
     rows: dict[int, Layer] | None = None
     for number, line in enumerate(read_lines(path)[0], 1):
-        heading = _TABLE.match(line)
-        if heading:
-            rows = tables.setdefault(int(heading[1]), {})
+        if _HEADING.match(line):
+            rows = {}
+            tables.append(rows)
             continue
         if not line.strip():
             continue
