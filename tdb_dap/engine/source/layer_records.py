@@ -142,8 +142,8 @@ class _Function:
             after=(tiu_after, dma_after),
             operands=_raw(operands),
             results=_raw([result]),
-            buffers=_raw(scratch_of(op) if is_local(op) else []),
-            is_local=is_local(op),
+            buffers=_raw(scratch_of(op) if _is_in_group(op) else []),
+            is_local=_is_in_group(op),
         )
 
     def _operand(self, op: MlirOp, value: str, text: str, first: tuple[int, int] | None) -> dict[str, Any]:
@@ -165,9 +165,13 @@ def _raw(entries: Sequence[object]) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(entries))
 
 
-def is_local(op: MlirOp) -> bool:
+def _is_in_group(op: MlirOp) -> bool:
+    return "ginfo" in op.attributes
+
+
+def _is_local(op: MlirOp) -> bool:
     """Whether its result is in local memory."""
-    return "ginfo" in op.attributes and op.name != "tpu.Store"
+    return _is_in_group(op) and op.name != "tpu.Store"
 
 
 def _types(op: MlirOp) -> tuple[list[str], list[str]]:
@@ -179,8 +183,8 @@ def _types(op: MlirOp) -> tuple[list[str], list[str]]:
 
 def _tensor(op: MlirOp, name: str, text: str, first: tuple[int, int] | None) -> dict[str, Any]:
     """Record of the result of an op; empty where its place is not known."""
-    if not is_local(op):
-        return _in_ddr(name, text)
+    if not _is_local(op):
+        return _in_ddr(name, text, "compressed" if op.attributes.get("do_compress") is True else "continuous")
     shape, dtype = _shape_and_format(text)
     if not dtype or len(shape) > 4:
         return {}
@@ -211,7 +215,7 @@ def _extent(info: LocalInfo, axis: str, size: int, first: tuple[int, int] | None
     return (start, stop) if stop <= size else (0, size)
 
 
-def _in_ddr(name: str, text: str) -> dict[str, Any]:
+def _in_ddr(name: str, text: str, layout: str = "continuous") -> dict[str, Any]:
     shape, dtype = _shape_and_format(text)
     address = _ADDRESS.search(text)
     if not dtype or address is None:
@@ -219,7 +223,7 @@ def _in_ddr(name: str, text: str) -> dict[str, Any]:
     return {
         "name": name,
         "address": int(address[1]),
-        "layout": "continuous",
+        "layout": layout,
         "memory_type": f"<{_times(shape)}{dtype}>",
         "type": text,
         "reshape": f"<{_times(shape)}>",

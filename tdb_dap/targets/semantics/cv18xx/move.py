@@ -51,6 +51,7 @@ def _refuse_unknown(x: Operation) -> None:
     refuse(op.is_matrix(f) and f.sub == op.FILL, "a matrix of a constant")
     refuse(op.is_packed(f) and (f.trans_dir != op.LOAD or f.sub != op.COPY), "compression")
     special = f.mv_lut_idx or f.mv_lut_base
+    refuse(special and f.trans_dir != op.LOCAL_COPY, "an index or base of numbers outside of the local memory")
     refuse(special and (f.src_fmt != 2 or f.dst_fmt != 2), "an index or base of other numbers than bfloat16")
     refuse(op.is_packed(f) and (special or f.src_fmt != f.dst_fmt), "a conversion of compressed numbers")
 

@@ -29,20 +29,14 @@ def image_of(x: Operation) -> Array:
     return truncating.operand(bits) if is_float(f) else value.dtype.decode(bits)
 
 
-def _start(x: Operation) -> Array:
-    """The number of the padding, from which a search starts."""
-    dtype = BF16 if is_float(x.fields) else SI8 if x.fields.opd0_sign else UI8
-    bits = np.full((1, 1, 1, 1), fill_bits(x.fields), dtype.bits_dtype)
-    return truncating.operand(bits) if is_float(x.fields) else dtype.decode(bits)
-
-
 @tiu("cvi.pool", MAXIMUM, MINIMUM)
 def extremum(x: Operation) -> Array | tuple[Array, ...]:
-    """The largest or smallest number of each window and the padding; NaN if one is; never rectified."""
+    """The largest or smallest number of each window, the padding in it included; NaN if one is; never rectified."""
     choose = np.maximum if x.fields.sub == MAXIMUM else np.minimum
-    kept = np.broadcast_to(_start(x), x.shape)
+    kept: Array | None = None
     for _, _, tap in taps(image_of(x), x.fields):
-        kept = choose(kept, tap)
+        kept = tap if kept is None else choose(kept, tap)
+    assert kept is not None
     return truncating.encode(kept) if is_float(x.fields) else common.words(x, kept.astype(np.int64))
 
 
