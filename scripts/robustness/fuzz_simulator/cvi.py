@@ -7,7 +7,7 @@ from collections.abc import Callable
 from scripts.robustness.fuzz_simulator.contents import Random
 from scripts.robustness.fuzz_simulator.seeds import Case
 from scripts.robustness.fuzz_simulator.variant import Variant
-from tdb_dap.targets.families.cv18xx import elements, move
+from tdb_dap.targets.families.cv18xx import elements, move, windows
 
 _AXES = "nchw"
 _MEMORY = 1
@@ -21,6 +21,10 @@ def mutate_cvi(case: Case, random: Random, kind: str, ddr_start: int, stay: bool
     if case.family == "cvi.arith" and not stay:
         chosen = _another_operation(v)
     instruction = case.chip.instruction_set.instructions[chosen]
+    if case.family == "cvi.arith":
+        v.set(res_add=int(instruction.sub == elements.MAC))
+        if instruction.sub in (*elements.BITWISE, elements.SHIFT):
+            v.set(opd_typ=0)
     _VARIANTS[case.family](v, instruction.sub)
     if case.engine == "tiu":
         _numbers(v, case.family, instruction.sub)
@@ -31,8 +35,9 @@ def _another_operation(v: Variant) -> int:
     table = v.case.chip.instruction_set.instructions
     kinds = [kind for kind, form in enumerate(table) if form.register == v.case.instruction.register]
     chosen = v.pick(*kinds)
-    v.set(tsk_eu_typ=table[chosen].sub)
-    if table[chosen].sub != elements.COPY:
+    sub = table[chosen].sub
+    v.set(tsk_eu_typ=sub, chl_quan=0)
+    if sub != elements.COPY:
         v.set(tsk_opd_num=2, opd1_addr=v.place(6))
         v.set(**{f"opd1_{axis}": v[f"res0_{axis}"] for axis in _AXES}, opd1_str=0)
     return chosen
@@ -48,6 +53,8 @@ def _numbers(v: Variant, family: str, sub: int) -> None:
         v.set(relu=v.between(0, 1))
     if is_float:
         return
+    if family == "cvi.arith" and sub == elements.SUB:
+        v.set(relu=0)
     if family in ("cvi.arith", "cvi.conv", "cvi.matrix", "cvi.depthwise") and v.chance(0.2):
         v.set(res0_seg=v.between(0, 1), res0_b_str=v["res0_b_str"] or v.geometry.lane_bytes // 32)
     if family == "cvi.arith" and v.chance(0.2):
@@ -70,8 +77,7 @@ def _shape_of_elements(v: Variant, sub: int) -> None:
     if v.chance(0.6):
         shape = v.pick(1, 1, 2), v.between(1, 20), v.between(1, 5), v.between(1, 12)
         for prefix in ("res0", "opd0", "opd1"):
-            if prefix != "opd1" or not v["opd1_const"]:
-                _lay_out(v, prefix, shape)
+            _lay_out(v, prefix, shape)
         v.set(res0_addr=v.place(0, _lane(v)), opd0_addr=v.place(4, _lane(v)))
         if not v["opd1_const"]:
             v.set(opd1_addr=v.place(8))
@@ -90,7 +96,7 @@ def _lane(v: Variant) -> int:
 
 def _lay_out(v: Variant, prefix: str, shape: tuple[int, ...]) -> None:
     """A shape, aligned, dense, or with steps of its own, some of which may repeat elements."""
-    n, c, h, w = shape
+    _, c, h, w = shape
     size = 2 if v["opd_typ"] else 1
     v.set(**{f"{prefix}_{axis}": extent for axis, extent in zip(_AXES, shape, strict=True)})
     code = v.pick(0, 0, 1, 3, 3)
@@ -117,6 +123,9 @@ def _windows(v: Variant, sub: int) -> None:
         pads = [v.between(0, 2) if v.chance(0.4) else 0 for _ in range(4)]
         inserted = [v.between(0, 2) if v.chance(0.2) else 0 for _ in range(4)]
         dilation = [v.between(0, 2) if v.chance(0.2) else 0 for _ in range(2)]
+        if v.case.family == "cvi.pool":  # nobody inserts anything there, and the simulator does not take it
+            inserted = inserted if sub == windows.AVERAGE else [0] * 4
+            dilation = [0, 0]
         steps = v.between(1, 3), v.between(1, 3)
         height = h + (h - 1) * inserted[0] + inserted[2] + pads[0] + pads[1]
         width = w + (w - 1) * inserted[1] + inserted[3] + pads[2] + pads[3]
@@ -130,10 +139,13 @@ def _windows(v: Variant, sub: int) -> None:
         v.set(opd0_up_pad=pads[0], opd0_dn_pad=pads[1], opd0_lf_pad=pads[2], opd0_rt_pad=pads[3])
         v.set(opd1_y_ins0=dilation[0], opd1_x_ins0=dilation[1], res_op_y_str=steps[0], res_op_x_str=steps[1])
         _place_windows(v, (n, c, h, w), (n, channels, rows, columns), (kernel_h, kernel_w))
-    if v.chance(0.5):
+    is_sum = v.case.family != "cvi.pool" or sub == windows.AVERAGE
+    if is_sum and v["opd_typ"]:
+        v.set(opd0_ins_val=0, opd0_ins_fp=0)
+    elif v.chance(0.5):
         v.set(opd0_ins_val=v.between(0, 0xFFFF if not v.has("opd0_ins_fp") else 0xFF))
         v.set(opd0_ins_fp=v.between(0, 0xFFFF))
-    if v.case.family == "cvi.pool" and sub == 1 and v.chance(0.5):
+    if v.case.family == "cvi.pool" and sub == windows.AVERAGE and v.chance(0.5):
         v.set(opd1_addr=v.between(0, 0xFFFF))
     if v.case.family == "cvi.conv" and v.chance(0.15):
         v.set(ps32_md=v.between(0, 3), res0_b_str=v["res0_b_str"] or v.geometry.lane_bytes // 32)
@@ -141,16 +153,14 @@ def _windows(v: Variant, sub: int) -> None:
         v.set(chl_quan=v.between(0, 1), tsk_opd_num=2)
 
 
-def _place_windows(
-    v: Variant, image: tuple[int, ...], result: tuple[int, ...], kernel: tuple[int, int]
-) -> None:
+def _place_windows(v: Variant, image: tuple[int, ...], result: tuple[int, ...], kernel: tuple[int, int]) -> None:
     v.set(opd1_h=kernel[0], opd1_w=kernel[1])
     if v.case.family != "cvi.pool":
         v.set(opd1_n=image[1] if v.case.family == "cvi.conv" else 1, opd1_c=result[1])
     size = 2 if v["opd_typ"] else 1
     for prefix, shape in (("opd0", image), ("res0", result)):
         v.set(**{f"{prefix}_{axis}": extent for axis, extent in zip(_AXES, shape, strict=True)})
-        n, c, h, w = shape
+        _, c, h, w = shape
         channel = -(-h * w * size // 16) * 16
         steps = -(-c // v.geometry.lanes) * channel, channel, w * size, size
         v.set(**{f"{prefix}_{axis}_str": step for axis, step in zip(_AXES, steps, strict=True)})
@@ -192,7 +202,9 @@ def _moves(v: Variant, sub: int) -> None:
     if v.chance(0.4) and v["sys_dtype"] == 0 and sub != move.FILL:
         v.set(src_fmt=v.pick(1, 2), dst_fmt=v.pick(1, 2), mv_lut_idx=0, mv_lut_base=0)
         v.set(int8_sign=v.between(0, 1), int8_rnd_mode=v.between(0, 1))
-        if v["src_fmt"] == v["dst_fmt"] == 2 and v.chance(0.3):
+        if v["trans_dir"] == move.GLOBAL_COPY:
+            v.set(dst_fmt=v["src_fmt"])
+        if v["src_fmt"] == v["dst_fmt"] == 2 and v["trans_dir"] == move.LOCAL_COPY and v.chance(0.3):
             v.set(mv_lut_idx=1)
     if v["sys_dtype"]:
         _matrix_move(v)
@@ -235,7 +247,7 @@ def _tensor_move(v: Variant, sub: int) -> None:
 
 
 def _steps(v: Variant, side: str, shape: tuple[int, ...]) -> None:
-    n, c, h, w = shape
+    _, c, h, w = shape
     size = 2 if v[f"{side}_fmt"] == 2 else 1
     is_local = v["trans_dir"] in ((move.STORE, move.LOCAL_COPY) if side == "src" else (move.LOAD, move.LOCAL_COPY))
     row = w * size + size * v.pick(0, 0, 2)

@@ -10,6 +10,7 @@ from tdb_dap.targets.declaration.family import Row, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.cv18xx.elements import finishing
 from tdb_dap.targets.families.cv18xx.rows import (
+    GIVEN,
     Shape4,
     adds_partial,
     byte_dtype,
@@ -56,7 +57,7 @@ def _bias_steps(f: Fields) -> Shape4:
 
 def _lower_bias(f: Fields) -> int:
     """Address of the lower halves of a float32 bias: one row behind where no step is given."""
-    behind = f.opd2_b_str if f.number("opd2_str") else 2 * _bias_steps(f)[0]
+    behind = f.opd2_b_str if f.number("opd2_str") == GIVEN else 2 * _bias_steps(f)[0]
     return f.opd2_addr + behind
 
 

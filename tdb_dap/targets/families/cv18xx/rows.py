@@ -23,6 +23,8 @@ Shape4 = tuple[int, int, int, int]
 ShapeOf = Callable[[Fields], Shape4]
 
 _LAYOUTS = {0: Layout.ALIGN_EU, 1: Layout.COMPACT, 2: Layout.PER_CHANNEL, 3: Layout.STRIDE}
+GIVEN = 3
+"""Storage code of an operand whose steps are in the command; those of the others follow from its shape."""
 LANE_BITS = 15
 """Bits of the byte in a lane; those above in an address are the lane."""
 
@@ -72,7 +74,7 @@ def steps(f: Fields, prefix: str, shape: Shape4, itemsize: int) -> Shape4:
     rows = -(-c // f.geometry.lanes)
     if code == 2:
         return rows, 1, 1, 1
-    if code == 3:
+    if code == GIVEN:
         given = f.four(prefix, "_str")
         if any(step % itemsize for step in given):
             raise NotSimulated(f"{prefix}: a step of an odd number of bytes between numbers of {itemsize} bytes")

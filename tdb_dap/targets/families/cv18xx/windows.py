@@ -10,6 +10,7 @@ from tdb_dap.targets.declaration.family import Row, attributes_by_name, family, 
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.cv18xx.elements import finishing
 from tdb_dap.targets.families.cv18xx.rows import (
+    GIVEN,
     Shape4,
     byte_dtype,
     constant_dtype,
@@ -31,6 +32,16 @@ def fill_bits(f: Fields) -> int:
     if is_float(f):
         return f.opd0_ins_fp if f.has("opd0_ins_fp") else f.opd0_ins_val
     return f.opd0_ins_val & 0xFF
+
+
+def is_inserted(f: Fields) -> bool:
+    """Whether anything is inserted between or behind the elements of the image."""
+    return bool(f.opd0_y_ins0 or f.opd0_x_ins0 or f.opd0_y_ins0_last or f.opd0_x_ins0_last)
+
+
+def is_filled(f: Fields) -> bool:
+    """Whether anything is inserted or around the image."""
+    return is_inserted(f) or bool(f.opd0_up_pad or f.opd0_dn_pad or f.opd0_lf_pad or f.opd0_rt_pad)
 
 
 def has_bias(f: Fields) -> bool:
@@ -81,7 +92,7 @@ def bias_half(number: int) -> Row:
     def behind(f: Fields) -> int:
         if not number:
             return 0
-        return f.opd2_b_str if f.number("opd2_str") else steps(f, "opd2", shape(f), 2)[0] * 2
+        return f.opd2_b_str if f.number("opd2_str") == GIVEN else steps(f, "opd2", shape(f), 2)[0] * 2
 
     return operand(
         "opd2",

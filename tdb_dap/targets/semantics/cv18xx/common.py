@@ -36,12 +36,20 @@ def tiu(family: str, *subs: int) -> Callable[[Semantic], Semantic]:
             f = x.fields
             refuse(f.relu > 1, f"rectification of the kind {f.relu}")
             refuse(f.opd0_const or f.number("opd2_const"), "a first or third operand that is a constant")
+            if family == "cvi.arith":
+                _refuse_other_shapes(f)
             refuse(family not in ("cvi.conv", "cvi.matrix") and f.ps32_md, "partial sums of this operation")
             return function(x)
 
         return semantics(family, *subs)(checked)
 
     return declare
+
+
+def _refuse_other_shapes(f: Fields) -> None:
+    """The chip takes the shape of the result for all; elements are repeated by steps of zero."""
+    for prefix in ("opd0", "opd1") if f.tsk_opd_num > 1 else ("opd0",):
+        refuse(f.four(prefix) != f.four("res0"), f"an operand of the shape {f.four(prefix)}, not {f.four('res0')}")
 
 
 def integers(x: Operation, role: str) -> Array:
@@ -82,9 +90,13 @@ def finished(x: Operation, total: Array, rectifies: bool = True) -> Array | tupl
 
 
 def multiplied(x: Operation, total: Array, multiplier: Array | int, amount: Array | int) -> Array | tuple[Array, ...]:
-    """Sums times multiplier * 2^-31, then * 2^-amount, each rounded half away from zero; rectified; limited."""
+    """Sums times multiplier * 2^-31, then * 2^-amount, each rounded half away from zero; rectified; limited.
+
+    Sums wrap to 32 bits first.
+    """
     refuse(np.any(np.asarray(amount) > _MOST_SHIFT), "a channel's shift above 31")
-    product = shift(np.asarray(total, np.int64) * multiplier, -31, HALF_AWAY)
+    held = np.asarray(total, np.int64).astype(np.uint32).view(np.int32).astype(np.int64)
+    product = shift(held * multiplier, -31, HALF_AWAY)
     steps = Steps(HALF_AWAY, amount=-np.asarray(amount, np.int64), limits=limits_of(x.fields))
     if x.fields.relu:  # of a number that is rounded half away from zero the sign stays
         product = np.maximum(product, 0)

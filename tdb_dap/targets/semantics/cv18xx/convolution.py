@@ -12,7 +12,7 @@ from tdb_dap.targets.families.cv18xx.rows import is_float
 from tdb_dap.targets.semantics.convolution import integer_products
 from tdb_dap.targets.semantics.cv18xx import common
 from tdb_dap.targets.semantics.cv18xx.common import refuse, tiu
-from tdb_dap.targets.semantics.cv18xx.windows import image_of
+from tdb_dap.targets.semantics.cv18xx.windows import image_of, refuse_filled_floats
 from tdb_dap.targets.semantics.registry import Operation
 
 
@@ -20,6 +20,7 @@ from tdb_dap.targets.semantics.registry import Operation
 def convolve(x: Operation) -> Array | tuple[Array, ...]:
     """Sums of input * weight: of integers exact in 32 bits; of bfloat16 in the order ky, kx, channel, the bias last."""
     f = x.fields
+    refuse_filled_floats(x)
     image, weight = image_of(x), x["weight"]
     n, oc, height, width = x.shape
     bits = np.broadcast_to(weight.bits, (oc, f.opd0_c, f.opd1_h, f.opd1_w))

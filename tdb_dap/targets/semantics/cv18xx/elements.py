@@ -21,7 +21,9 @@ def calculate(x: Operation) -> Array | tuple[Array, ...]:
     refuse(f.res_add and f.sub != op.MAC, "an operation that adds to the old result")
     refuse(f.chl_quan and f.sub != op.MUL, "an operation that multiplies its result")
     if is_float(f):
-        return common.encoded(x, _floats(x))
+        # A difference of floats is never rectified.
+        return truncating.encode(_floats(x)) if f.sub == op.SUB else common.encoded(x, _floats(x))
+    refuse(f.relu and f.sub == op.SUB, "a difference of integers that is rectified")
     left, right = common.integers(x, "left"), common.integers(x, "right")
     if f.sub in (op.ADD, op.SUB):
         return common.finished(x, left + right if f.sub == op.ADD else left - right)

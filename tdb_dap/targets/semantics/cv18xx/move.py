@@ -53,6 +53,7 @@ def _refuse_unknown(x: Operation) -> None:
     special = f.mv_lut_idx or f.mv_lut_base
     refuse(special and f.trans_dir != op.LOCAL_COPY, "an index or base of numbers outside of the local memory")
     refuse(special and (f.src_fmt != 2 or f.dst_fmt != 2), "an index or base of other numbers than bfloat16")
+    refuse(f.trans_dir == op.GLOBAL_COPY and f.src_fmt != f.dst_fmt, "a conversion from DDR to DDR")
     refuse(op.is_packed(f) and (special or f.src_fmt != f.dst_fmt), "a conversion of compressed numbers")
 
 
