@@ -38,35 +38,35 @@ def _another_operation(v: Variant) -> int:
     sub = table[chosen].sub
     v.set(tsk_eu_typ=sub, chl_quan=0)
     if sub != elements.COPY:
-        v.set(tsk_opd_num=2, opd1_addr=v.place(6))
-        v.set(**{f"opd1_{axis}": v[f"res0_{axis}"] for axis in _AXES}, opd1_str=0)
+        v.set(tsk_opd_num=2, opd1_const=1, opd1_addr=1)
+        v.set(**{f"opd1_{axis}": v[f"res0_{axis}"] for axis in _AXES})
     return chosen
 
 
 def _numbers(v: Variant, family: str, sub: int) -> None:
-    """Signs, widths, shifts, multipliers, rectification."""
+    """Signs, widths, shifts, multipliers, rectification, as far as the simulator takes them."""
     is_float = bool(v["opd_typ"])
-    for name in ("res0_sign", "opd0_sign", "opd1_sign", "opd2_sign"):
-        if v.chance(0.3):
-            v.set(**{name: v.between(0, 1)})
-    if v.chance(0.3):
-        v.set(relu=v.between(0, 1))
+    is_calculated = family in ("cvi.conv", "cvi.matrix", "cvi.depthwise") or (
+        family == "cvi.arith" and sub in (elements.MUL, elements.MAC)
+    )
+    v.set(relu=v.between(0, 1) if is_calculated and v.chance(0.5) else 0)
     if is_float:
         return
-    if family == "cvi.arith" and sub == elements.SUB:
-        v.set(relu=0)
-    if family in ("cvi.arith", "cvi.conv", "cvi.matrix", "cvi.depthwise") and v.chance(0.2):
-        v.set(res0_seg=v.between(0, 1), res0_b_str=v["res0_b_str"] or v.geometry.lane_bytes // 32)
-    if family == "cvi.arith" and v.chance(0.2):
-        v.set(opd0_seg=v.between(0, 1), opd0_b_str=v.geometry.lane_bytes // 32)
-    if family == "cvi.arith" and v.chance(0.2):
-        v.set(opd1_seg=v.between(0, 1), opd1_b_str=v.geometry.lane_bytes // 32)
-    if v.chance(0.5):
+    if v.chance(0.5) and family != "cvi.lut":
+        v.set(opd0_sign=v.between(0, 1), opd1_sign=v.between(0, 1))
+        is_signed = v["opd0_sign"] or (v["opd1_sign"] and family != "cvi.pool")
+        v.set(res0_sign=int(bool(is_signed) or (family == "cvi.arith" and sub == elements.SUB)))
+    plane = v.geometry.lane_bytes // 32
+    if is_calculated and v.chance(0.15):
+        v.set(res0_seg=v.between(0, 1), res0_b_str=v["res0_b_str"] or plane)
+    if v.chance(0.5) and (is_calculated or family == "cvi.pool"):
         v.set(res_shift=v.between(0, 14))
     if v.chance(0.2):
         v.set(rshift_typ=v.between(0, 1))
+    if family == "cvi.arith" and sub in (elements.ADD, elements.SUB, elements.SHIFT):
+        v.set(opd0_seg=0, opd1_seg=0, res0_seg=0, opd0_b_str=plane, opd1_b_str=plane, res0_b_str=plane)
     if family == "cvi.arith" and sub == elements.MAC:
-        v.set(left_shift=v.between(0, 9), res0_b_str=v["res0_b_str"] or v.geometry.lane_bytes // 32)
+        v.set(left_shift=v.between(0, 9), res0_b_str=v["res0_b_str"] or plane)
     if family == "cvi.arith" and sub == elements.MUL and v.chance(0.4):
         v.set(chl_quan=v.between(0, 1), quan_m=v.between(1 << 29, (1 << 31) - 1))
     if family == "cvi.matrix" and v["chl_quan"] and v.chance(0.5):
@@ -78,11 +78,14 @@ def _shape_of_elements(v: Variant, sub: int) -> None:
         shape = v.pick(1, 1, 2), v.between(1, 20), v.between(1, 5), v.between(1, 12)
         for prefix in ("res0", "opd0", "opd1"):
             _lay_out(v, prefix, shape)
-        v.set(res0_addr=v.place(0, _lane(v)), opd0_addr=v.place(4, _lane(v)))
+        lane = _lane(v)
+        v.set(res0_addr=v.place(0, lane), opd0_addr=v.place(4, lane), opd2_str=3)
         if not v["opd1_const"]:
             v.set(opd1_addr=v.place(8))
     if sub != elements.COPY and v.chance(0.3):
-        v.set(opd1_const=v.between(0, 1), opd1_addr=v.between(0, 0xFFFF) if v["opd1_const"] else v.place(8))
+        v.set(opd1_const=v.between(0, 1))
+        v.set(opd1_addr=v.between(0, 0xFFFF) if v["opd1_const"] else v.place(8))
+        v.set(res0_addr=v["res0_addr"] % v.geometry.lane_bytes, opd0_addr=v["opd0_addr"] % v.geometry.lane_bytes)
         if not v["opd1_const"]:
             _lay_out(v, "opd1", tuple(v[f"res0_{axis}"] for axis in _AXES))
     elif v["opd1_const"] and v.chance(0.7):
@@ -91,17 +94,16 @@ def _shape_of_elements(v: Variant, sub: int) -> None:
 
 def _lane(v: Variant) -> int:
     """Mostly the first lane."""
-    return v.between(0, v.geometry.lanes - 1) if v.chance(0.15) else 0
+    return v.between(0, v.geometry.lanes - 1) if v.chance(0.15) and v["opd1_const"] else 0
 
 
 def _lay_out(v: Variant, prefix: str, shape: tuple[int, ...]) -> None:
-    """A shape, aligned, dense, or with steps of its own, some of which may repeat elements."""
+    """A shape with steps of its own, some of which may repeat elements; of a look-up aligned."""
     _, c, h, w = shape
     size = 2 if v["opd_typ"] else 1
     v.set(**{f"{prefix}_{axis}": extent for axis, extent in zip(_AXES, shape, strict=True)})
-    code = v.pick(0, 0, 1, 3, 3)
-    v.set(**{f"{prefix}_str": code})
-    if code != 3:
+    v.set(**{f"{prefix}_str": 0 if v.case.family == "cvi.lut" else 3})
+    if v.case.family == "cvi.lut":
         return
     column = size * v.pick(1, 1, 1, 2)
     row = w * column + size * v.pick(0, 0, 3)
@@ -155,7 +157,9 @@ def _windows(v: Variant, sub: int) -> None:
 
 def _place_windows(v: Variant, image: tuple[int, ...], result: tuple[int, ...], kernel: tuple[int, int]) -> None:
     v.set(opd1_h=kernel[0], opd1_w=kernel[1])
-    if v.case.family != "cvi.pool":
+    if v.case.family == "cvi.pool":
+        v.set(opd1_n=1, opd1_c=1)
+    else:
         v.set(opd1_n=image[1] if v.case.family == "cvi.conv" else 1, opd1_c=result[1])
     size = 2 if v["opd_typ"] else 1
     for prefix, shape in (("opd0", image), ("res0", result)):

@@ -14,6 +14,7 @@ from tdb_dap.targets.families.cv18xx.rows import (
     Shape4,
     adds_partial,
     byte_dtype,
+    in_lane_of_result,
     is_float,
     is_wide,
     own_shape,
@@ -56,9 +57,8 @@ def _bias_steps(f: Fields) -> Shape4:
 
 
 def _lower_bias(f: Fields) -> int:
-    """Address of the lower halves of a float32 bias: one row behind where no step is given."""
-    behind = f.opd2_b_str if f.number("opd2_str") == GIVEN else 2 * _bias_steps(f)[0]
-    return f.opd2_addr + behind
+    """Bytes from the upper to the lower halves of a float32 bias: one row where no step is given."""
+    return f.opd2_b_str if f.number("opd2_str") == GIVEN else 2 * _bias_steps(f)[0]
 
 
 def _matrix(prefix: str, shape: Any, block: Any, width: str, make: Any = operand, **details: Any) -> Row:
@@ -91,12 +91,13 @@ class MatrixProduct:
     """
 
     left = _matrix("opd0", lambda f: (f.opd0_n, f.opd1_n), own_shape("opd0"), "opd0_w")
-    right = _matrix("opd1", lambda f: (f.opd1_n, columns(f)), _right_block, "res0_w")
+    right = _matrix("opd1", lambda f: (f.opd1_n, columns(f)), _right_block, "res0_w", space=in_lane_of_result("opd1"))
     bias = operand(
         "opd2",
         lambda f: (_bias_block(f)[0], columns(f)),
         Layout.MATRIX,
         dtype=lambda f: UI16 if is_float(f) else UI8,
+        space=in_lane_of_result("opd2"),
         strides=_bias_steps,
         width="res0_w",
         constant=False,
@@ -108,7 +109,7 @@ class MatrixProduct:
         lambda f: (1, columns(f)),
         Layout.MATRIX,
         dtype=UI16,
-        address=_lower_bias,
+        space=in_lane_of_result("opd2", _lower_bias),
         strides=_bias_steps,
         width="res0_w",
         constant=False,

@@ -83,6 +83,28 @@ def steps(f: Fields, prefix: str, shape: Shape4, itemsize: int) -> Shape4:
     return rows * channel, channel, w, 1
 
 
+def lane_of(f: Fields, prefix: str) -> int:
+    """The lane that a tensor begins in."""
+    return f.number(f"{prefix}_addr") >> LANE_BITS
+
+
+def in_lane_of_result(
+    prefix: str, behind: Callable[[Fields], int] | None = None
+) -> Callable[[Fields], tuple[Space, int]]:
+    """The place of an operand whose address is a byte in the lane that the result begins in.
+
+    ``behind``: bytes from there on.
+    """
+
+    def place(f: Fields) -> tuple[Space, int]:
+        byte = f.number(f"{prefix}_addr")
+        if byte >> LANE_BITS:
+            raise NotSimulated(f"{prefix}: byte {byte:,} of a lane of {1 << LANE_BITS:,}")
+        return Space.LOCAL, (lane_of(f, "res0") << LANE_BITS | byte) + (behind(f) if behind is not None else 0)
+
+    return place
+
+
 def tensor(
     prefix: str,
     shape: ShapeOf,
@@ -91,10 +113,19 @@ def tensor(
     plane: int = 0,
     **details: Any,
 ) -> Row:
-    """A tensor of bytes or bfloat16. ``plane``: how many times ``b_str`` bytes behind the address it begins."""
+    """A tensor of bytes or bfloat16. ``plane``: how many times ``b_str`` bytes behind the address it begins.
+
+    The address of the second operand has no lane: it is that of the result.
+    """
     chosen = dtype or (lambda f: byte_dtype(f, prefix))
-    if plane:
-        details["address"] = lambda f: f.number(f"{prefix}_addr") + plane * f.number(f"{prefix}_b_str")
+
+    def behind(f: Fields) -> int:
+        return plane * f.number(f"{prefix}_b_str")
+
+    if prefix == "opd1":
+        details["space"] = in_lane_of_result(prefix, behind if plane else None)
+    elif plane:
+        details["address"] = lambda f: f.number(f"{prefix}_addr") + behind(f)
     return make(
         prefix,
         shape,
@@ -122,23 +153,6 @@ def high_plane(prefix: str, shape: ShapeOf, make: Callable[..., Row] = operand, 
         constant=False,
         when=is_there,
     )
-
-
-def lane_of_result(f: Fields) -> int:
-    """The lane that the result begins in, where weights, biases and tables begin as well."""
-    return f.res0_addr >> LANE_BITS
-
-
-def in_lane_of_result(
-    prefix: str, behind: Callable[[Fields], int] = lambda f: 0
-) -> Callable[[Fields], tuple[Space, int]]:
-    """The address of an operand, of which only the byte in the lane counts. ``behind``: bytes from there on."""
-
-    def place(f: Fields) -> tuple[Space, int]:
-        byte = f.number(f"{prefix}_addr") & ((1 << LANE_BITS) - 1)
-        return Space.LOCAL, (lane_of_result(f) << LANE_BITS | byte) + behind(f)
-
-    return place
 
 
 def is_float(f: Fields) -> bool:

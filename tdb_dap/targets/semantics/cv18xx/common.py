@@ -14,7 +14,13 @@ from tdb_dap.targets.arithmetic import truncating
 from tdb_dap.targets.arithmetic.requantisation import Steps
 from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_AWAY, HALF_UP, requantised, shift
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.cv18xx.rows import adds_partial, is_float, is_wide, writes_partial
+from tdb_dap.targets.families.cv18xx.rows import (
+    adds_partial,
+    is_float,
+    is_wide,
+    lane_of,
+    writes_partial,
+)
 from tdb_dap.targets.families.cv18xx.windows import BIAS_BYTES
 from tdb_dap.targets.semantics.registry import Operation, Semantic, semantics
 
@@ -38,6 +44,10 @@ def tiu(family: str, *subs: int) -> Callable[[Semantic], Semantic]:
             refuse(f.opd0_const or f.number("opd2_const"), "a first or third operand that is a constant")
             if family == "cvi.arith":
                 _refuse_other_shapes(f)
+            if family in ("cvi.arith", "cvi.lut", "cvi.pool", "cvi.depthwise"):
+                refuse(
+                    lane_of(f, "opd0") != lane_of(f, "res0"), "an operand that begins in another lane than the result"
+                )
             refuse(family not in ("cvi.conv", "cvi.matrix") and f.ps32_md, "partial sums of this operation")
             return function(x)
 
@@ -50,6 +60,14 @@ def _refuse_other_shapes(f: Fields) -> None:
     """The chip takes the shape of the result for all; elements are repeated by steps of zero."""
     for prefix in ("opd0", "opd1") if f.tsk_opd_num > 1 else ("opd0",):
         refuse(f.four(prefix) != f.four("res0"), f"an operand of the shape {f.four(prefix)}, not {f.four('res0')}")
+
+
+def _refuse_other_lanes(x: Operation) -> None:
+    """Compilers begin tensors in the first lane; where a second operand is otherwise is not known."""
+    lane = lane_of(x.fields, "res0")
+    refuse(lane_of(x.fields, "opd0") != lane, "an operand that begins in another lane than the result")
+    second = x.get("right")
+    refuse(lane and second is not None and not second.is_constant, "two operands that begin in a lane beyond the first")
 
 
 def integers(x: Operation, role: str) -> Array:
