@@ -78,7 +78,7 @@ def _shape_of_elements(v: Variant, sub: int) -> None:
         shape = v.pick(1, 1, 2), v.between(1, 20), v.between(1, 5), v.between(1, 12)
         for prefix in ("res0", "opd0", "opd1"):
             _lay_out(v, prefix, shape)
-        lane = _lane(v)
+        lane = v.between(0, v.geometry.lanes - 1) if v.chance(0.15) and v["opd1_const"] else 0
         v.set(res0_addr=v.place(0, lane), opd0_addr=v.place(4, lane), opd2_str=3)
         if not v["opd1_const"]:
             v.set(opd1_addr=v.place(8))
@@ -90,11 +90,6 @@ def _shape_of_elements(v: Variant, sub: int) -> None:
             _lay_out(v, "opd1", tuple(v[f"res0_{axis}"] for axis in _AXES))
     elif v["opd1_const"] and v.chance(0.7):
         v.set(opd1_addr=v.between(0, 0xFFFF))
-
-
-def _lane(v: Variant) -> int:
-    """Mostly the first lane."""
-    return v.between(0, v.geometry.lanes - 1) if v.chance(0.15) and v["opd1_const"] else 0
 
 
 def _lay_out(v: Variant, prefix: str, shape: tuple[int, ...]) -> None:
@@ -266,7 +261,8 @@ def _steps(v: Variant, side: str, shape: tuple[int, ...]) -> None:
 def _place_side(v: Variant, side: str, number: int) -> None:
     is_local = v["trans_dir"] in ((move.STORE, move.LOCAL_COPY) if side == "src" else (move.LOAD, move.LOCAL_COPY))
     if is_local:
-        v.set(**{f"{side}_base_addr_low": v.place(8 * number, _lane(v)), f"{side}_base_addr_high": 0})
+        lane = v.between(0, v.geometry.lanes - 1) if v.chance(0.15) else 0
+        v.set(**{f"{side}_base_addr_low": v.place(8 * number, lane), f"{side}_base_addr_high": 0})
         return
     first = number * (1 << 20) + v.between(0, 1 << 12)
     high = v[f"{side}_base_addr_high"]

@@ -27,8 +27,8 @@ def own_work_model(directory: Path) -> Path | None:
     models = [path for end in (SUFFIX, f"{SUFFIX}.xz") for path in islice(directory.glob(f"*{end}"), _MOST)]
     if len(models) == 1 and next(directory.glob("*.bmodel"), None) is None:
         return models[0]
-    whole = directory.absolute()
-    return existing(whole.with_name(f"{whole.name}{SUFFIX}")) if not models else None
+    path = directory.absolute()
+    return existing(path.with_name(f"{path.name}{SUFFIX}")) if not models else None
 
 
 def work_file(model: Path, ending: str) -> Path | None:

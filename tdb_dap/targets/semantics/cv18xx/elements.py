@@ -101,5 +101,5 @@ def look_up(x: Operation) -> Array | tuple[Array, ...]:
     """Words of the table in the lane of each channel."""
     index, table = x["index"].bits & 0xFF, x["table"].bits
     lanes = np.arange(index.shape[1])[None, :, None, None] % table.shape[1]
-    found = table[0, lanes, 0, index]
-    return found if is_float(x.fields) else common.words(x, found.astype(np.int64))
+    entries = table[0, lanes, 0, index]
+    return entries if is_float(x.fields) else common.words(x, entries.astype(np.int64))

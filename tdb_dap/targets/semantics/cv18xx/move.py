@@ -77,6 +77,6 @@ def _to_bytes(x: Operation, bits: Array) -> Array:
     if x.rules.drops_large_casts:
         sizes = bits & np.uint16(0x7FFF)
         numbers = np.where((sizes >= 0x5F80) & (sizes <= 0x7F80), np.float32(0), numbers)
-    whole = np.trunc(numbers) if x.fields.int8_rnd_mode else np.rint(numbers)
+    rounded = np.trunc(numbers) if x.fields.int8_rnd_mode else np.rint(numbers)
     low, high = (-128, 127) if x.fields.int8_sign else (0, 255)
-    return (np.clip(whole, low, high).astype(np.int64) & 0xFF).astype(np.uint8)
+    return (np.clip(rounded, low, high).astype(np.int64) & 0xFF).astype(np.uint8)
