@@ -26,7 +26,7 @@ from tdb_dap.engine.host.operation_names import CPU_OPERATIONS
 from tdb_dap.engine.program.model_files import open_model_file
 from tdb_dap.engine.program.own_memories import BorderCopy, with_own_memories
 from tdb_dap.engine.program.program import Program, Subnet
-from tdb_dap.engine.source.layer_records import map_layers
+from tdb_dap.engine.source.layer_records import map_layers, segments_of
 from tdb_dap.engine.source.layer_table import read_layers
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.source_map import SourceMap
@@ -119,6 +119,19 @@ class CompiledProgram(Program):
             return map_layers(mlir, tables, columns, layers, subnets, self.target.geometry)
         ids = [info.id for info in self.stage.subnets]
         return SourceMap.build(mlir, self.context.locations, columns, ids, self.target.geometry)
+
+    def _sections(self) -> list[tuple[str, int, int]]:
+        """As of every program; where nothing but their layers says what commands are of, one for each layer."""
+        sections = super()._sections()
+        if self.layers is None or self.source.records:
+            return sections
+        parts: list[tuple[str, int, int]] = []
+        for segment in segments_of(self.commands.columns, self.layers):
+            first, last = int(segment.ordinals[0]), int(segment.ordinals[-1])
+            subnet = next((title for title, start, _ in sections if start == first), "")
+            title = f"layer {segment.layer}:" if self.commands[first].has_descriptor else ""
+            parts.append((" ".join(filter(None, (subnet, title))), first, last + 1))
+        return parts
 
     @cached_property
     def layers(self) -> NDArray[np.int64] | None:

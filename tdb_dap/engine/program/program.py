@@ -208,11 +208,14 @@ class Program(ABC):
     def listing(self) -> Listing:
         """Our disassembly of the whole program."""
         heading = f"// {self.net.name}: {self.chip}, {len(self.commands):,} commands, compiler {self.compiler}"
-        sections = [
+        return Listing(self.net.name, heading, self._sections(), lambda ordinal: self.commands[ordinal].asm)
+
+    def _sections(self) -> list[tuple[str, int, int]]:
+        """Sections of the listing: title, first command, command after the last."""
+        return [
             (subnet.title or f"subnet {subnet.id} {subnet.run_mode}:", subnet.start, subnet.stop)
             for subnet in self.subnets
         ]
-        return Listing(self.net.name, heading, sections, lambda ordinal: self.commands[ordinal].asm)
 
     def require_ordinal(self, ordinal: int) -> int:
         """A number of executed commands that there can be; BadExpression for any other."""

@@ -68,6 +68,7 @@ def _chip(name: str, table: str, mark: int, geometry: Geometry, library: VendorL
         static_tables=(),
         id_fields=("cmd_id_tpu", "cmd_id"),
         dependency_fields=("cmd_id_gdma", "wait_id_tpu"),
+        has_golden=False,
         layer_field="layer_info",
         packet_mark=mark,
         end_commands=(),

@@ -14,6 +14,8 @@ _REASONS = {
     r"layer_info": "number of the compiler's layer",
     r"spec_func|trans_dir": "selects the form",
     r"row\d": "numbers of the rows of a descriptor",
+    r"vld|eod|intp_en|bar_en|wait_id_.*": "order of commands",
+    r"outstanding_en|intra_cmd_paral|check_bf16_value": "speed and checks",
     r"(cmd_)?intr_en|break_?point|dbg_mode|debug_mode|single_step": "interrupts and debugging",
     r"pwr_step|cache_en|cache_flush|prefetch_disable|hold_des_value|eu_half_en": "power, caches, speed",
 }

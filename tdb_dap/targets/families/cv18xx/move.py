@@ -124,7 +124,7 @@ def _fill(f: Fields) -> bool:
     return f.sub == FILL
 
 
-@family("cvi.dma", registers=("cvi_move",))
+@family("cvi.dma", registers=("cvi_load", "cvi_store", "cvi_g2g", "cvi_l2l"))
 class Move:
     """Copy of a tensor or matrix, batches and channels exchanged, or a constant.
 

@@ -45,6 +45,8 @@ def move(x: Operation) -> Array:
 
 def _refuse_unknown(x: Operation) -> None:
     f = x.fields
+    is_within = f.trans_dir in (op.GLOBAL_COPY, op.LOCAL_COPY)
+    refuse(is_within and f.sub != op.COPY, "anything but a copy within one memory")
     refuse(f.trans_fmt, "a move of a plain run of bytes")
     refuse(f.transpose_md or (f.sub == op.TRANSPOSE and op.is_matrix(f)), "this transpose")
     refuse(op.is_matrix(f) and f.trans_dir not in (op.LOAD, op.STORE), "a matrix within one memory")
