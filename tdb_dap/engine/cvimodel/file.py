@@ -158,7 +158,7 @@ class Cvimodel(ModelFile):
         return hashlib.md5(held.tobytes(), usedforsecurity=False).digest() == self.checksum
 
     def span_of(self, section: CviSection) -> Span:
-        """Where the bytes of a section are; BadInput if they reach beyond the file, or cannot be read."""
+        """Span of the bytes of a section; BadInput if they reach beyond the file, or cannot be read."""
         stored = Span(self.sections_start + section.start, section.size)
         if section.is_encrypted:
             raise BadInput(

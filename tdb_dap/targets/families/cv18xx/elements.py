@@ -47,7 +47,7 @@ def _right_dtype(f: Fields) -> DType:
 
 
 def finishing(f: Fields) -> dict[str, Any]:
-    """What follows an integer result: multiplier, shift, rectification."""
+    """Steps after a result: multiplier, shift, rectification."""
     attributes: dict[str, Any] = {"relu": bool(f.relu)}
     if not is_float(f):
         multiplier = {"multiplier": f.quan_m} if f.chl_quan and f.quan_m else {}

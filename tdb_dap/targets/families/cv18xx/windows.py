@@ -1,4 +1,4 @@
-"""What slides over an image in CV18xx: windows, their padding, per-channel steps; pooling and depthwise convolution."""
+"""Windows of CV18xx, their padding and per-channel steps; pooling and depthwise convolution."""
 
 from __future__ import annotations
 
