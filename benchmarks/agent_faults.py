@@ -29,8 +29,9 @@ from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import TdbError
 from tdb_dap.tools.golden.compilation import find
 from tdb_dap.tools.golden.library import NoGolden
-from tdb_dap.tools.opening import open_debugger, open_program
+from tdb_dap.tools.opening import open_debugger
 from tdb_dap.tools.patch.editor import Editor
+from tdb_dap.tools.programs import open_program
 from tests.triage_case import Compiled
 
 DATA = Path(__file__).parent.parent / "tests" / "data"

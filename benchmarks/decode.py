@@ -107,7 +107,7 @@ def probe(what: str, *paths: Path) -> dict[str, Any]:
 def repeated(path: Path, commands: int, chip: str = "BM1684X") -> tuple[Path, int]:
     """A bmodel of at least that many commands: a small model's streams again and again; and how often."""
     from tdb_dap.engine.bmodel.writing import Model
-    from tdb_dap.tools.opening import open_program
+    from tdb_dap.tools.programs import open_program
 
     program = open_program(MODELS[chip])
     times = -(-commands // len(program.commands))
@@ -192,7 +192,7 @@ def large_locations(directory: Path, megabytes: int) -> Path:
     size = len(json.dumps(records, indent=2))
     times = int(1.1 * megabytes * 1_000_000 / size)
     ends = [max(record["tiu_dma_id(after)"][engine] for record in records) for engine in (0, 1)]
-    from tdb_dap.tools.opening import open_program
+    from tdb_dap.tools.programs import open_program
 
     count = len(open_program(SAMPLE).commands)
     repeated(directory / "compilation.bmodel", times * count)

@@ -37,8 +37,8 @@ from tdb_dap.system.notices import heard_by
 from tdb_dap.tools.golden.compilation import Files, find
 from tdb_dap.tools.golden.level import Level, names
 from tdb_dap.tools.golden.library import NoGolden, compute
-from tdb_dap.tools.opening import open_program
 from tdb_dap.tools.patch.editor import Editor
+from tdb_dap.tools.programs import open_program
 from tdb_dap.tools.triage.triaging import triage
 
 Array = Any

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from scripts import figures
 from tdb_dap.errors import TdbError
-from tdb_dap.tools.opening import open_program
 from tdb_dap.tools.profile.comparing import compare
 from tdb_dap.tools.profile.profiling import Profile
 from tdb_dap.tools.profile.schema import Comparison
+from tdb_dap.tools.programs import open_program
 
 LEAST_RANK, LARGEST_RATIO = 0.9, 2.0
 

@@ -13,8 +13,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from tdb_dap.tools.opening import open_program
 from tdb_dap.tools.patch.editor import Editor
+from tdb_dap.tools.programs import open_program
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "tdb_dap" / "sample"

@@ -15,7 +15,7 @@ from pathlib import Path
 from tdb_dap.errors import TdbError
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 
 FILE = Path(__file__).parent.parent / "tdb_dap" / "targets" / "isa" / "evidence.json"
 

@@ -46,11 +46,12 @@ from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.errors import BackendFailed, BadAccess, BadExpression, BadInput, NotFinished, NotSimulated, TdbError
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import target_for
-from tdb_dap.targets.semantics.rules import Rules
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.validation.self_check import check as self_check
-from tdb_dap.tools.opening import open_debugger, open_program
+from tdb_dap.tools.opening import open_debugger
+from tdb_dap.tools.programs import open_program
 
-VERSION = "2.21"
+VERSION = "2.22"
 """Version of this interface, not of the package."""
 
 __all__ = [

@@ -61,6 +61,7 @@ def nothing_fetched(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
         if request.node.get_closest_marker("vendor") is None:
             patch.setenv("TDB_DAP_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
             patch.delenv("TPUC_ROOT", raising=False)
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
         yield
 
 

@@ -108,7 +108,7 @@ def test_a_wheel_cannot_write_beside_the_cache(tmp_path: Path) -> None:
 def test_scratch_directories_are_ours_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the vendor's runtime is given is where no other user can put something in its place."""
     from tdb_dap.backends.runtime import VendorRuntime
-    from tdb_dap.tools.opening import open_program
+    from tdb_dap.tools.programs import open_program
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     seen: list[int] = []

@@ -35,7 +35,7 @@ def test_modules_of_the_working_directory_are_not_imported(tmp_path: Path) -> No
 
 
 def test_an_error_is_its_sentence() -> None:
-    from tdb_dap.tools.opening import open_program
+    from tdb_dap.tools.programs import open_program
 
     with WorkerProcess(open_program, "nowhere") as worker:
         assert worker.wait(_PATIENCE)

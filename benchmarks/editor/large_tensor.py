@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tdb_dap.engine.bmodel.writing import Border, Model, Stream
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 
 SAMPLE = Path(__file__).resolve().parents[2] / "tdb_dap" / "sample"
 MIB = 1 << 20

@@ -20,13 +20,14 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("targets.declaration", "targets.timing"),
     ("targets.families",),
     ("targets.kernel",),
-    ("targets.arithmetic",),
+    ("targets.arithmetic", "targets.rules"),
     ("targets.semantics",),
     ("targets.plans",),
     ("targets.chips",),
     ("targets.validation",),
     ("backends",),
     ("tools.golden",),
+    ("tools.programs",),
     ("tools.opening", "tools.pages", "tools.report_schema", "tools.shadow"),
     ("tools.findings", "tools.hashes", "tools.model_options"),
     ("tools.profile", "tools.sanitize"),
@@ -65,10 +66,10 @@ STOREYS: tuple[tuple[str, ...], ...] = (
 LEVELS = {room: level for level, rooms in enumerate(STOREYS) for room in rooms}
 
 APART = {
-    "targets": ("errors", "system", "engine.hardware", "engine.rendering", "targets"),
+    "targets": ("errors", "version", "system", "engine.hardware", "engine.rendering", "targets"),
     "tools": ("errors", "version", "system", "engine", "targets", "backends", "tools"),
     "language": ("errors", "version", "engine", "tools", "language"),
-    "terminal": ("errors", "engine.rendering", "adapter.protocol", "terminal"),
+    "terminal": ("errors", "system", "engine.rendering", "adapter.protocol", "terminal"),
 }
 """Part of the package -> all that it may know, where that is less than all storeys below it."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdb_dap.errors import BadInput
+from tdb_dap.system.user_directories import cache_directory
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 
@@ -35,7 +36,7 @@ def library_paths(given: Path | None = None) -> Iterator[LibraryPath]:
     package = _package_directory()
     if package is not None:
         yield LibraryPath(package / "lib", "the installed package tpu_mlir")
-    yield LibraryPath(cache_directory() / "lib", "tdb-dap backends fetch")
+    yield LibraryPath(library_directory() / "lib", "tdb-dap backends fetch")
 
 
 def _package_directory() -> Path | None:
@@ -48,17 +49,9 @@ def _package_directory() -> Path | None:
     return Path(locations[0]) if locations else None
 
 
-def cache_directory() -> Path:
+def library_directory() -> Path:
     """Directory of the user in which ``tdb-dap backends fetch`` puts libraries."""
-    if os.environ.get("TDB_DAP_CACHE"):
-        return Path(os.environ["TDB_DAP_CACHE"]) / "vendor"
-    if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "tdb-dap" / "vendor"
+    return cache_directory() / "vendor"
 
 
 def find(file: str, given: Path | None = None) -> tuple[Path, str] | None:

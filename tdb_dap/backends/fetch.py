@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
-from tdb_dap.backends.discovery import cache_directory, require_platform, supported
+from tdb_dap.backends.discovery import library_directory, require_platform, supported
 from tdb_dap.errors import BadInput
 from tdb_dap.system.child_processes import is_frozen, outside_environment
 
@@ -22,7 +22,7 @@ _MADE_FOR = "3.10"
 def fetch(say: Callable[[str], None]) -> list[Path]:
     """Download and unpack; the libraries that are there now. BadInput if pip or the wheel does not give them."""
     require_platform()
-    target = cache_directory()
+    target = library_directory()
     try:
         target.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target) as scratch:

@@ -100,6 +100,22 @@ def backend_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cmodel-path", metavar="DIR", type=Path, help="directory of the vendor's libraries; see tdb-dap backends"
     )
+    parser.add_argument(
+        "--no-plan-cache",
+        action=_WithoutPlans,
+        nargs=0,
+        default=argparse.SUPPRESS,
+        help="neither use nor keep plans of earlier runs of a model, as with TDB_DAP_PLAN_CACHE=0",
+    )
+
+
+class _WithoutPlans(argparse.Action):
+    """Tells this process, and those that it starts, by the environment."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: str | None = None) -> None:
+        from tdb_dap.targets.plans.kept import SWITCH
+
+        os.environ[SWITCH] = "0"
 
 
 def model_arguments(parser: argparse.ArgumentParser) -> None:

@@ -65,7 +65,7 @@ class Models:
 
 
 def _read(context: Path) -> Model:
-    from tdb_dap.tools.opening import open_program
+    from tdb_dap.tools.programs import open_program
 
     try:
         return Model(open_program(context))

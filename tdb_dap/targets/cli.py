@@ -61,17 +61,22 @@ def run(arguments: argparse.Namespace) -> int:
 def _forms(chip: Chip) -> None:
     """Mnemonic, register, family, what the views rest on, and what the semantics rest on, if the form is simulated."""
     from tdb_dap.targets.families import FAMILIES
-    from tdb_dap.targets.validation.evidence import Evidence, evidence
+    from tdb_dap.targets.validation.evidence import Evidence, evidence, recorded_plans
     from tdb_dap.targets.validation.self_check import is_simulated
 
-    print(f"{'engine':6} {'mnemonic':34} {'register':24} {'sub':>3} {'family':18} {'views from':10} simulated like")
+    shares = recorded_plans().get(chip.name, {})
+    columns = "{:6} {:34} {:24} {:>3} {:18} {:10} {:14} {:>8} {:>12}"
+    heads = ("views from", "simulated like", "commands", "without plan")
+    print(columns.format("engine", "mnemonic", "register", "sub", "family", *heads))
     for i in sorted(chip.instruction_set.instructions, key=lambda i: (i.engine, i.kind, i.sub, i.register)):
         family = FAMILIES.get(i.register)
         name = family.name if family else "-"
         rests_on = evidence(chip.name, i)
         # Forms that no model of the chip holds are checked against the vendor's simulator alone.
-        like = "models" if rests_on is Evidence.MODELS else "emulator"
-        print(
-            f"{i.engine:6} {i.mnemonic:34} {i.register:24} {i.sub:>3} {name:18} {rests_on.value:10} "
-            f"{like if is_simulated(chip, i) else 'no'}"
-        )
+        like = ("models" if rests_on is Evidence.MODELS else "emulator") if is_simulated(chip, i) else "no"
+        counts = [f"{count:,}" for count in shares.get(f"{i.register} {i.sub}", ())] or ["", ""]
+        print(columns.format(i.engine, i.mnemonic, i.register, i.sub, name, rests_on.value, like, *counts).rstrip())
+    if shares:
+        total, without = (sum(counts) for counts in zip(*shares.values(), strict=True))
+        share = f"{without:,} ({without / total:.1%})"
+        print(f"Of {total:,} commands of recorded models {share} have no plan: NumPy executes them one by one.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
+from tdb_dap.system.user_directories import state_directory
 from tdb_dap.terminal.console import Console
 
 PROMPT = "(tdb) "
@@ -29,9 +29,8 @@ class _Names(Completer):
 
 
 def history_file() -> Path:
-    """File of the lines typed, as the XDG convention has it."""
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "tdb-dap" / "history"
+    """File of the lines typed."""
+    return state_directory() / "history"
 
 
 def _history() -> History:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -10,80 +9,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdb_dap.backends.choice import make_backend, remote_address
-from tdb_dap.backends.discovery import cache_directory
-from tdb_dap.backends.runtime import VendorRuntime
-from tdb_dap.engine.bmodel import ModelFile, input_shapes, stages_text
+from tdb_dap.engine.bmodel import stages_text
 from tdb_dap.engine.control.debugger import Debugger
-from tdb_dap.engine.files.atomic_files import whole_file
-from tdb_dap.engine.files.context import Context
-from tdb_dap.engine.files.net_folders import name_of_folder, sources_beside
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.strides import is_same_order
 from tdb_dap.engine.machine.input_data import InputData, load_inputs
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.engine.program.compiled_program import CompiledProgram
-from tdb_dap.engine.program.model_files import open_model_file
 from tdb_dap.engine.program.program import Program
-from tdb_dap.engine.reference.expected_files import open_expected
-from tdb_dap.engine.reference.reference import Reference, Tolerance, Tolerances
 from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.errors import BadInput
-from tdb_dap.system.notices import notice, picked_up, sources_missing
+from tdb_dap.system.notices import notice, picked_up
 from tdb_dap.targets.chips.registry import chip_of_library, target_for
-from tdb_dap.tools.golden.files import onnx_model
-from tdb_dap.tools.golden.reference import SUFFIX, computed, numbers
+from tdb_dap.tools.programs import RECORDING, File, is_dynamic, keep_source, open_program
 
 if TYPE_CHECKING:
+    from tdb_dap.backends.runtime import VendorRuntime
     from tdb_dap.engine.program.recorded_program import RecordedProgram
+    from tdb_dap.engine.reference.reference import Reference, Tolerance, Tolerances
 
-File = str | PathLike[str]
-
-RECORDING = ".tdbrec"
-"""Suffix of recordings."""
 Progress = Callable[[str], None]
-
-
-def open_program(
-    context: File,
-    net: str | None = None,
-    stage: int | None = None,
-    fast: bool = False,
-    inputs: File | None = None,
-    as_compiled: bool = False,
-) -> Program:
-    """Read and decode one net of a compiled model; BadInput says what is wrong with it.
-
-    ``stage``: None: the first one, or the one that takes ``inputs`` (those of the context by default). ``fast``:
-    ``Chip.inexact``; ``as_compiled``: see ``CompiledProgram``.
-    """
-    if Path(context).suffix == RECORDING:
-        from tdb_dap.engine.program.recorded_program import RecordedProgram
-
-        program = RecordedProgram(Path(context), target_for, chip_of_library, keep_source)
-        for text in program.notices:
-            notice(f"{Path(context).name}: {text}")
-        return program
-    make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
-    files = Context.find(Path(context))
-    bmodel = open_model_file(files.bmodel)
-    if stage is None:
-        stage = _stage_taking(bmodel, net, Path(inputs) if inputs is not None else files.inputs)
-    return CompiledProgram(_with_sources(files, bmodel, net, stage), make, net, stage, bmodel, as_compiled)
-
-
-def _stage_taking(bmodel: ModelFile, net: str | None, inputs: Path | None) -> int:
-    """Number of the stage that is compiled for the shapes of these inputs, as the vendor's runtime chooses; else 0."""
-    chosen = next((each for each in bmodel.metadata.nets if each.stages and net in (None, each.name)), None)
-    if chosen is None or len(chosen.stages) < 2 or inputs is None:
-        return 0
-    data = InputData.read(inputs)
-    fitting = [number for number, stage in enumerate(chosen.stages) if data.fits(stage.inputs)]
-    fitting += [n for n, stage in enumerate(chosen.stages) if stage.takes_other_shapes and data.is_within(stage.inputs)]
-    number = next(iter(fitting), 0)
-    if number:
-        notice(f"stage {number} of {chosen.name} takes {inputs.name}, {input_shapes(chosen.stages[number])}")
-    return number
+_EVALUATED = (".mlir", ".onnx")
+"""Suffixes of references that are evaluated on the inputs."""
 
 
 def read_inputs(data: Path, program: Program) -> dict[str, Array]:
@@ -116,31 +64,6 @@ def _require_compiled_shapes(program: CompiledProgram, words: Mapping[str, Array
                 "shapes of a dynamic model are run by the vendor's runtime, which made no recording here: see "
                 "tdb-dap backends"
             )
-
-
-def _with_sources(context: Context, bmodel: ModelFile, net: str | None, stage: int) -> Context:
-    """The context with the sources of one net of several, which have a folder each."""
-    nets = bmodel.metadata.nets
-    if context.mlir is not None or len(nets) < 2:
-        return context
-    folder = name_of_folder(net or nets[0].name, stage)
-    return sources_beside(context.bmodel, [folder])[folder] or context
-
-
-def keep_source(text: bytes, net: str = "") -> Path:
-    """A file in the user's cache with the text of a final.mlir that came in a recording or is packed.
-
-    For editors to open. The same text is always the same file, so breakpoints in it stay. ``net``: name of its folder.
-    """
-    path = cache_directory().parent / "sources" / hashlib.sha256(text).hexdigest()[:16] / net / "final.mlir"
-    if not path.exists():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with whole_file(path) as file:
-                file.write(text)
-        except (OSError, BadInput) as error:
-            raise BadInput(f"{path}: the source in the recording cannot be kept there: {error}") from None
-    return path
 
 
 def open_debugger(
@@ -221,7 +144,7 @@ def open_debugger(
         say("reading the reference")
         expected = [
             _computed(path, program, words)
-            if path.suffix in (SUFFIX, onnx_model.SUFFIX)
+            if path.suffix in _EVALUATED
             else _reference_data(path, program, data, backend, cmodel_path, backend_token, defers)
             for path in paths
         ]
@@ -241,6 +164,8 @@ def _compared(
     program: Program,
 ) -> Reference:
     """Expected data by the names of the program's tensors; BadInput if it has none of them, or is damaged."""
+    from tdb_dap.engine.reference.reference import Reference
+
     compared = Reference(paths, expected, tolerance)
     _know_the_only_output(compared, program)
     if compared.know_onnx_names(tensor.name for tensor in program.outputs):
@@ -268,6 +193,8 @@ def _picked_up(
     path: Path, program: Program, tolerance: Tolerance | Tolerances | None, defers: bool
 ) -> Reference | None:
     """Expected data next to the model; None, with a notice, if it does not belong to the program."""
+    from tdb_dap.engine.reference.expected_files import open_expected
+
     try:
         compared = _compared([path], [open_expected(path, program.outputs, defers)], tolerance, program)
     except BadInput as error:
@@ -284,14 +211,11 @@ def _picked_up(
     return compared
 
 
-def remark_sources(program: Program) -> None:
-    """Remark what is missing of a model that was compiled without ``--debug``."""
-    if not program.brings_inputs:
-        sources_missing(program.context.bmodel, program.context.mlir, program.context.locations)
-
-
 def _computed(path: Path, program: Program, words: Mapping[str, Array]) -> dict[str, Array]:
     """Tensors by name of a reference that is evaluated on the inputs of the program."""
+    from tdb_dap.tools.golden.files import onnx_model
+    from tdb_dap.tools.golden.reference import computed, numbers
+
     given = numbers(words, program.inputs)
     if path.suffix == onnx_model.SUFFIX:
         return onnx_model.computed(path, given, set(_names(program)))
@@ -308,6 +232,8 @@ def _reference_data(
     defers: bool,
 ) -> Mapping[str, Array]:
     """Tensors by name, of a file or of another compiled model that is run on the same inputs."""
+    from tdb_dap.engine.reference.expected_files import open_expected
+
     if path.suffix == ".npz" or not (path.is_dir() or {".bmodel", RECORDING} & set(path.suffixes)):
         return open_expected(path, program.outputs, defers)
     from tdb_dap.engine.compare.recording import record
@@ -317,11 +243,6 @@ def _reference_data(
         return record(other)
     finally:
         other.close()
-
-
-def is_dynamic(program: Program) -> bool:
-    """Whether it has subnets whose commands are made while they run."""
-    return any(subnet.run_mode == "TPU_DYNAMIC" and subnet.stop > subnet.start for subnet in program.subnets)
 
 
 def recorded(program: CompiledProgram, recording: Path) -> RecordedProgram:

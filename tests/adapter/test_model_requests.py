@@ -11,9 +11,9 @@ import pytest
 
 from tdb_dap.engine.hardware.target import Cost
 from tdb_dap.engine.program.compiled_program import CompiledProgram
-from tdb_dap.tools.opening import open_program
 from tdb_dap.tools.profile import profiling
 from tdb_dap.tools.profile.schedule import Span
+from tdb_dap.tools.programs import open_program
 from tests.conftest import Toy
 from tests.dap_client import DapClient, Stop
 from tests.measuring import microseconds, write_run

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdb_dap.tools.opening import open_program
 from tdb_dap.tools.patch.editor import Editor
+from tdb_dap.tools.programs import open_program
 from tests.samples import DATA
 from tests.triage_case import Compiled
 from tests.zoo.zoos import model, spoil_reference

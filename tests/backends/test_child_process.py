@@ -17,7 +17,7 @@ from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.registry import chips
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.samples import SAMPLE
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="child processes share memory on Linux")

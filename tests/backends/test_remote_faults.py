@@ -46,7 +46,7 @@ from tdb_dap.engine.device.device import Attached
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.errors import BadInput
 from tdb_dap.system.ports import PENALTY, AttachServer
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.backends.far_side import Script, Server, far_side, greet
 from tests.samples import SAMPLE
 

@@ -12,7 +12,7 @@ import pytest
 
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.program.compiled_program import CompiledProgram
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.command_line import tdb_dap
 from tests.conftest import Toy
 from tests.samples import DATA, case

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tdb_dap.tools.diff.schema import DiffReport
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.command_line import tdb_dap
 from tests.samples import Case, case
 

@@ -14,7 +14,6 @@ import pytest
 from tdb_dap.engine.compare.finding import Role
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz, write_npz
-from tdb_dap.tools import opening
 from tdb_dap.tools.check import shadows
 from tdb_dap.tools.check.results import Looked
 from tdb_dap.tools.check.schema import Row
@@ -39,7 +38,7 @@ def _move_expected(monkeypatch: pytest.MonkeyPatch) -> None:
         arrays = computed(path, inputs)
         return {name: array if name == "x" else array * np.float32(1.2) for name, array in arrays.items()}
 
-    monkeypatch.setattr(opening, "computed", moved)
+    monkeypatch.setattr(reference, "computed", moved)
 
 
 def test_roundings_that_add_up_are_no_fault_of_check_golden(toy: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tdb_dap.cli.main import main
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.samples import DATA, SAMPLE, case
 
 CONTEXTS = DATA / "contexts"

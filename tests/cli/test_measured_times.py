@@ -17,11 +17,11 @@ import tdb_dap
 from tdb_dap.cli.main import main
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.opening import open_program
 from tdb_dap.tools.profile.measured import measured_times
 from tdb_dap.tools.profile.profiling import Costs, Profile
 from tdb_dap.tools.profile.report import report_of
 from tdb_dap.tools.profile.schedule import Span, schedule
+from tdb_dap.tools.programs import open_program
 from tests.measuring import block, microseconds, write_run
 from tests.samples import Case, case, cases, typical
 

@@ -12,13 +12,13 @@ from scripts.compare_timing import is_near
 from tdb_dap.cli.main import main
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.program.occupancy import Resident, Timeline, _place, residents, use_at
-from tdb_dap.tools.opening import open_program
 from tdb_dap.tools.profile.comparing import compare
 from tdb_dap.tools.profile.estimating import likely_cycles
 from tdb_dap.tools.profile.profiling import Costs, Profile
 from tdb_dap.tools.profile.report import report_of
 from tdb_dap.tools.profile.schedule import schedule, waits
 from tdb_dap.tools.profile.trace import trace
+from tdb_dap.tools.programs import open_program
 from tests.samples import Case, case, cases, typical
 
 TOY = "toy_bm1684x_f32"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import stat
 from collections.abc import Sequence
@@ -16,8 +17,10 @@ import pytest
 
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.engine.source.mlir_file import MlirOp
+from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.tools.golden.level import Level, names
+from tdb_dap.tools.reduce.compiler_words import deploy_options, pass_words
 from tdb_dap.tools.reduce.cutting import Part, part
 from tests.command_line import tdb_dap
 from tests.triage_case import NECK, Compiled
@@ -239,6 +242,74 @@ def test_notes_of_strangers_execute_nothing_else(step: str, toy: Compiled, tmp_p
     assert not sign.exists()
     programs = {line.split()[0] for line in (case / "reproduce.sh").read_text("utf-8").splitlines()[2:]}
     assert programs <= {"model_runner.py", "tpuc-opt", "cp"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--quantize_table '$(cd;id>executed)'",
+        "--quantize_table '`id`'",
+        "--excepts 'a;id>executed'",
+        "--quantize 'INT8;id'",
+        "--quantize=$(id)",
+        "--num_core '1 ; id'",
+        "--tolerance_of '0.9'",
+        "--debug_cmd '-load-pass-plugin=x.so'",
+        "-load-pass-plugin=x.so",
+        "--cuda --ip 10.0.0.1",
+        "--merge_weight=yes",
+        "sh",
+    ],
+)
+def test_words_of_notes_that_a_shell_inside_the_compiler_would_run_are_refused(words: str) -> None:
+    with pytest.raises(BadInput, match="is no option that may be handed on; it is not executed"):
+        list(deploy_options(shlex.split(words)))
+
+
+def test_usual_words_of_notes_are_handed_on() -> None:
+    usual = "--quantize INT8 --processor bm1684x --num_core 2 --asymmetric --opt=2 --excepts conv1_Conv,fc.2"
+    assert dict(deploy_options(shlex.split(f"{usual} --q_group_size 64"))) == {
+        "--quantize": "INT8",
+        "--processor": "bm1684x",
+        "--num_core": "2",
+        "--asymmetric": "",
+        "--opt": "2",
+        "--excepts": "conv1_Conv,fc.2",
+        "--q_group_size": "64",
+    }
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "-load-pass-plugin=x.so",
+        "--load-dialect-plugin=x.so",
+        "--pass-pipeline=x",
+        "x.sh",
+        "../x.mlir",
+        "$(id).mlir",
+        "--codegen=a=$(id)",
+    ],
+)
+def test_passes_that_are_not_known_are_refused(word: str) -> None:
+    assert pass_words(["a.mlir", "--layer-group=opt=2 group_by_cores=auto", "-o", "b.mlir"])
+    with pytest.raises(BadInput, match="is no pass that may be handed on; it is not executed"):
+        pass_words(["a.mlir", word, "-o", "b.mlir"])
+
+
+def test_a_command_hidden_in_notes_is_refused_before_the_compiler_starts(
+    toy: Compiled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a shell, which the compiler has inside, would run it: in no script, and not by this command."""
+    toy.spoil_scale()
+    notes = toy.context / "ref_files.json"
+    content = json.loads(notes.read_text("utf-8"))
+    content["commands"]["deploy_cmd"] += f" --quantize_table '$(cd {tmp_path};touch executed)'"
+    notes.write_text(json.dumps(content), "utf-8")
+    compiler(tmp_path, monkeypatch, 'eval "echo $*"')
+    tdb_dap("reduce", toy.context, "-o", tmp_path / "case", "--quiet")
+    assert not (tmp_path / "executed").exists()
+    assert "touch" not in (tmp_path / "case" / "reproduce.sh").read_text("utf-8")
 
 
 def test_a_table_of_the_whole_goes_along(toy: Compiled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

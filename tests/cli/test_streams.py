@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tdb_dap.engine.program.program import Program
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.command_line import tdb_dap
 from tests.samples import DATA
 

@@ -14,8 +14,8 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.tools.golden.level import Level
 from tdb_dap.tools.golden.library import GOLDENS
-from tdb_dap.tools.opening import open_program
 from tdb_dap.tools.patch.editor import Editor
+from tdb_dap.tools.programs import open_program
 from tdb_dap.tools.triage.schema import Triage
 from tests.command_line import tdb_dap
 from tests.samples import case

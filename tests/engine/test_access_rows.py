@@ -11,7 +11,7 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program import access_table
 from tdb_dap.engine.program.access_table import AccessRows
 from tdb_dap.engine.program.program import Program
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.samples import Case, cases, typical
 
 COLUMNS = ("ordinal", "space", "core", "start", "stop", "lane", "lane_stop", "is_write")

@@ -11,7 +11,7 @@ import pytest
 from tdb_dap.cli.main import main
 from tdb_dap.engine.files.context import Context
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.samples import case
 
 TOY = case("toy_bm1684x_f16")

@@ -19,7 +19,7 @@ from tdb_dap.engine.bmodel import Bmodel
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.targets.chips.bm1684x import BM1684X
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.samples import SAMPLE
 
 MODEL = lzma.decompress((SAMPLE / "compilation.bmodel.xz").read_bytes())

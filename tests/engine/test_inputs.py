@@ -19,7 +19,8 @@ from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput
 from tdb_dap.system.notices import heard_by
-from tdb_dap.tools.opening import open_debugger, open_program
+from tdb_dap.tools.opening import open_debugger
+from tdb_dap.tools.programs import open_program
 from tests.samples import DATA
 
 

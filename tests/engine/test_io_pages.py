@@ -14,7 +14,8 @@ from tdb_dap.engine.program.compiled_program import places_of
 from tdb_dap.engine.program.placement import misplaced
 from tdb_dap.engine.sanitizers.bounds import bounds
 from tdb_dap.errors import BadAccess
-from tdb_dap.tools.opening import open_debugger, open_program
+from tdb_dap.tools.opening import open_debugger
+from tdb_dap.tools.programs import open_program
 from tests.samples import DATA
 
 PAGE = 4096

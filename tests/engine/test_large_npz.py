@@ -17,7 +17,7 @@ from tdb_dap.engine.machine import npz, npz_members
 from tdb_dap.engine.machine.npz import LargeNpz, open_npz, read_npz, write_npz
 from tdb_dap.engine.reference.reference import Reference
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.command_line import tdb_dap
 from tests.conftest import Toy
 from tests.samples import DATA

@@ -31,7 +31,8 @@ from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.engine.machine.npz import read_npy, read_npz
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.opening import open_debugger, open_program
+from tdb_dap.tools.opening import open_debugger
+from tdb_dap.tools.programs import open_program
 from tests.samples import SAMPLE
 
 MODEL = lzma.decompress((SAMPLE / "compilation.bmodel.xz").read_bytes())

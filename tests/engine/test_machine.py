@@ -17,7 +17,7 @@ from tdb_dap.engine.hardware.memory import used_pages
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.errors import EndOfProgram
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.checksums import crc32
 from tests.known import view_of
 from tests.samples import SAMPLE, case

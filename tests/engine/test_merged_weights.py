@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from tdb_dap.engine.checks.exception_filters import filters_named
-from tdb_dap.tools.opening import open_debugger, open_program
+from tdb_dap.tools.opening import open_debugger
 from tdb_dap.tools.patch.editor import Editor
+from tdb_dap.tools.programs import open_program
 from tests.samples import case
 
 TOY = case("toy_bm1684x_f32")

@@ -12,8 +12,8 @@ import pytest
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.op_records import complete
 from tdb_dap.engine.source.tensor_location import read_records
-from tdb_dap.tools.opening import open_program
 from tdb_dap.tools.patch.editor import Editor
+from tdb_dap.tools.programs import open_program
 from tests.command_line import tdb_dap
 from tests.samples import DATA, case
 

@@ -13,7 +13,7 @@ from tdb_dap.cli.main import main
 from tdb_dap.engine.source.op_graph import OpGraph
 from tdb_dap.engine.source.value_flow import RETURNS, Definition, ValueFlow
 from tdb_dap.tools.graph.layout import NODE_HEIGHT, NODE_WIDTH, layout
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.pages import data_of, needs_browser, seen
 from tests.samples import case, cases, typical
 

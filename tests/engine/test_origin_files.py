@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.command_line import tdb_dap
 from tests.dap_client import DapClient
 from tests.samples import DATA, Case, case

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.opening import open_debugger, open_program, read_inputs
+from tdb_dap.tools.opening import open_debugger, read_inputs
+from tdb_dap.tools.programs import open_program
 from tests.samples import DATA, case
 
 MODEL = DATA / "memory" / "dynamic_conv_bm1684x_f32"

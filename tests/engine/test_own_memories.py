@@ -17,7 +17,8 @@ from tdb_dap.engine.hardware.dtypes import F32
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.program.own_memories import with_own_memories
 from tdb_dap.targets.chips.bm1684 import BM1684
-from tdb_dap.tools.opening import open_debugger, open_program
+from tdb_dap.tools.opening import open_debugger
+from tdb_dap.tools.programs import open_program
 from tests.compare.test_walk import failing, walked
 from tests.known import view_of
 from tests.samples import DATA, case

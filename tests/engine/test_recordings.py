@@ -22,7 +22,7 @@ from tdb_dap.engine.recording.recording import Recording
 from tdb_dap.engine.recording.writer import Writer
 from tdb_dap.errors import BadExpression, BadInput
 from tdb_dap.targets.chips.registry import target_for
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.command_line import tdb_dap as command_line
 from tests.samples import DATA, SAMPLE
 

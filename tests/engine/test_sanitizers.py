@@ -21,8 +21,9 @@ from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.harmless import is_repeated, is_unneeded
 from tdb_dap.engine.sanitizers.survey import survey
 from tdb_dap.errors import BadExpression
-from tdb_dap.tools.opening import open_debugger, open_program
+from tdb_dap.tools.opening import open_debugger
 from tdb_dap.tools.patch.editor import Editor
+from tdb_dap.tools.programs import open_program
 from tests.mutants import with_fault
 from tests.samples import DATA, Case, case, cases, of_more_chips, typical
 

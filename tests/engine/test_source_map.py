@@ -14,7 +14,7 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.source.mapped_tensor import MappedTensor
 from tdb_dap.engine.source.marks import Marks
 from tdb_dap.engine.source.mlir_file import MlirFile
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.known import known
 from tests.samples import DATA, SAMPLE, Case, case, cases, typical
 

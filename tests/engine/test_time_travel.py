@@ -18,7 +18,7 @@ from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.machine.provenance import provenance_of
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT, Outcome, OverwrittenView, UndoLog
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.checksums import crc32
 from tests.samples import Case, case
 

@@ -10,7 +10,7 @@ import pytest
 import tdb_dap
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.disassemble.vendor_module import vendor_lines
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.samples import DATA
 
 SEVERAL = DATA / "contexts" / "nets_and_stages"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types as lsp
 
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.language.editor import Editor, session
 from tests.samples import case
 

@@ -12,7 +12,7 @@ import pytest
 from lsprotocol import types as lsp
 
 from tdb_dap.cli.main import main
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.language.editor import Editor, session
 from tests.samples import DATA, case
 

@@ -60,7 +60,7 @@ def linked_again(model: LanguageModel, made: LinkedProgram, change: Change) -> L
     from tdb_dap.engine.files.context import Context
     from tdb_dap.targets.chips.registry import target_for
     from tdb_dap.tools.llm.sources import sources_of
-    from tdb_dap.tools.opening import keep_source
+    from tdb_dap.tools.programs import keep_source
 
     steps = made.schedule.steps
     changed = [change(step, _next_net(steps[index:])) for index, step in enumerate(steps)]

@@ -20,9 +20,9 @@ from tdb_dap.targets.families import arithmetic as op
 from tdb_dap.targets.families import gather as gather_family
 from tdb_dap.targets.families import special
 from tdb_dap.targets.kernel.constants import Operator, Reciprocal
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics import SEMANTICS, execute
 from tdb_dap.targets.semantics.registry import Operation
-from tdb_dap.targets.semantics.rules import Rules
 from tests.loops import each
 from tests.targets.test_sums import numbers
 

@@ -24,7 +24,7 @@ from tdb_dap.targets.families import FAMILIES
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.validation.evidence import Evidence, evidence
 from tdb_dap.targets.validation.self_check import check
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.samples import SAMPLE, Case, cases, typical
 
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from ctypes import addressof, sizeof
+from ctypes import Structure, sizeof
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from tdb_dap.engine.hardware.dtypes import UI8, Array
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic.elements import moved
 from tdb_dap.targets.arithmetic.stored import Stored
-from tdb_dap.targets.kernel.constants import Format, Function
+from tdb_dap.targets.kernel.constants import MOST_ADDRESSES, Format, Function
 from tdb_dap.targets.kernel.records import ElementsRecord, PlanRecord, StoredRecord, TensorRecord
 
 needs_kernel = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is not built")
@@ -48,32 +48,40 @@ def described(folder: Path) -> str:
 
 
 @needs_kernel
-def test_records_of_other_sizes_are_refused() -> None:
-    """A field that only one side has would move all that follow."""
+def test_records_that_contradict_each_other_are_refused() -> None:
+    """A field that only one side has would move all that follow; so would an offset beyond the block."""
     words = np.zeros((1, 1, 1, 4), np.uint8)
-    record = moved(Stored(words, UI8)).record(words, [words], [0])
-    calls = (ElementsRecord * 1)(record)
-    tensors = (TensorRecord * 2)()
+    call = moved(Stored(words, UI8)).record(words, [words], [0])
+    pointer = words.ctypes.data
+    block = kernel.block(1, [(pointer, 0, 4, 0, 0, 0), (pointer, 0, 4, 0, 0, 1)], [call])
+    assert kernel.plan(block)
 
-    def made(**changed: Any) -> object:
-        fields = {"sizes": kernel._SIZES, "lane_bytes": 1, "tensors": 2, "elements": 1} | changed
-        plan = PlanRecord(**fields, tensor=addressof(tensors), element=addressof(calls))
-        return kernel._kernel.plan(addressof(plan), sizeof(plan))
+    def refused(reason: str, part: type[Structure], at: int, **fields: Any) -> None:
+        changed = bytearray(block)
+        record = part.from_buffer(changed, at)
+        for name, value in fields.items():
+            setattr(record, name, value)
+        with pytest.raises(ValueError, match=reason):
+            kernel.plan(bytes(changed))
 
-    assert made()
+    first = PlanRecord.from_buffer_copy(block)
     for number, size in enumerate(kernel._SIZES):
         other = (*kernel._SIZES[:number], size + 8, *kernel._SIZES[number + 1 :])
-        with pytest.raises(ValueError, match="records of other sizes"):
-            made(sizes=other)
+        refused("records of other sizes", PlanRecord, 0, sizes=other)
     with pytest.raises(ValueError, match="records of other sizes"):
-        kernel._kernel.plan(addressof(PlanRecord()), sizeof(PlanRecord) - 8)
-    with pytest.raises(ValueError, match="too many tensors, or none"):
-        made(tensors=0)
-    with pytest.raises(ValueError, match="nothing to compute"):
-        made(elements=0)
-    calls[0].function = max(Function) + 1
-    with pytest.raises(ValueError, match="a function that is not known"):
-        made()
+        kernel.plan(block[: sizeof(PlanRecord) - 8])
+    with pytest.raises(ValueError, match="records beyond its block"):
+        kernel.plan(block[:-8])
+    for name in ("tensor", "element", "product"):
+        for offset in (4, len(block), len(block) + 8, (1 << 64) - 8):
+            refused("records beyond its block", PlanRecord, 0, **{name: offset})
+    refused("records beyond its block", PlanRecord, 0, elements=1 << 60)
+    refused("too many tensors, or none", PlanRecord, 0, tensors=0)
+    refused("nothing to compute", PlanRecord, 0, elements=0)
+    refused("an operand of no tensor", TensorRecord, first.tensor, address=MOST_ADDRESSES)
+    refused("a function that is not known", ElementsRecord, first.element, function=max(Function) + 1)
+    refused("an operand of no tensor", StoredRecord, first.element + ElementsRecord.operand.offset, source=1)
+    refused("an operand of no tensor", StoredRecord, first.element + ElementsRecord.to.offset, format=max(Format) + 1)
 
 
 @needs_kernel

@@ -75,9 +75,13 @@ def test_float32_is_rounded_to_a_whole_number_as_numpy_does(mode: int) -> None:
 
 
 def test_magnitudes_keep_everything_but_the_sign() -> None:
-    words = np.arange(0, 1 << 32, 99991).astype(np.uint32)
-    found = elements.magnitudes(Stored(words, F32))
-    np.testing.assert_array_equal(found, words & np.uint32(0x7FFFFFFF))
+    words = np.concatenate([np.arange(0, 1 << 32, 99991), np.arange(1 << 16)]).astype(np.uint32)
+    sizes = words & np.uint32(0x7FFFFFFF)
+    np.testing.assert_array_equal(elements.magnitudes(Stored(words, F32), False), sizes)
+    flushed = np.where(sizes < 0x00800000, np.uint32(0), sizes)
+    np.testing.assert_array_equal(elements.magnitudes(Stored(words, F32), True), flushed)
+    halves = np.arange(1 << 16).astype(np.uint16)
+    np.testing.assert_array_equal(elements.magnitudes(Stored(halves, F16), False), halves & np.uint16(0x7FFF))
 
 
 @each("source", [SI8, UI8])

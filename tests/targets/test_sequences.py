@@ -158,9 +158,6 @@ def carried_out(
     starts = np.cumsum([0, *sizes[:-1]]).astype(np.int64)
     kinds = np.array([kind for kind, _ in commands], np.int32)
     every = EncodedCommands(kinds, starts, np.zeros(len(commands), np.int16), payload)
-    for description, (_, descriptor) in zip(descriptions, commands, strict=True):
-        for _ in range(2):
-            chip.learn(description, descriptor)
     bench.restore(before)
     reached = 0
     while reached < len(commands):

@@ -19,7 +19,8 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.registry import Operation
-from tdb_dap.tools.opening import open_debugger, open_program
+from tdb_dap.tools.opening import open_debugger
+from tdb_dap.tools.programs import open_program
 from tests.conftest import Toy
 from tests.dap_client import DapClient
 from tests.samples import DATA, Case, cases

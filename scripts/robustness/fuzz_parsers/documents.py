@@ -5,7 +5,7 @@ from __future__ import annotations
 from scripts.robustness.fuzz_parsers.target import target
 from tdb_dap.language.document_kinds import document_of
 from tdb_dap.language.documents import Documents
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.samples import SAMPLE
 
 

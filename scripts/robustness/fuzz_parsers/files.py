@@ -31,7 +31,7 @@ from tdb_dap.tools.check.schema import Report
 from tdb_dap.tools.graph.colours import by_verdict
 from tdb_dap.tools.info.cvimodel import cvimodel_lines
 from tdb_dap.tools.info.describing import describe
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.samples import DATA, SAMPLE
 
 MODELS = (

@@ -17,7 +17,7 @@ from tdb_dap.targets.declaration.instruction_set import Instruction
 from tdb_dap.targets.families import FAMILIES
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.validation.self_check import is_simulated
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 
 _PER_FORM = 6
 """Different commands of one form that are kept; forms are told apart by mnemonic and number formats."""

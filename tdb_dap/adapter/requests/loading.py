@@ -184,7 +184,7 @@ def take_over(session: Session, debugger: Debugger, configuration: Configuration
     """Make a loaded program the session's, and place the breakpoints that are waiting for it."""
     from tdb_dap.engine.control.plugin_observers import add_observers
     from tdb_dap.tools.llm.language_model import is_language_model
-    from tdb_dap.tools.opening import remark_sources
+    from tdb_dap.tools.programs import remark_sources
 
     session.load(debugger)
     debugger.inspector.excepted = frozenset(configuration.except_)

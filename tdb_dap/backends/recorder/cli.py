@@ -84,7 +84,8 @@ def _net(arguments: argparse.Namespace, given: list[str]) -> int:
     """Record one run of a net of a compiled model, here or by a server. 0: done."""
     from tdb_dap.engine.machine.input_data import load_inputs
     from tdb_dap.engine.program.compiled_program import CompiledProgram
-    from tdb_dap.tools.opening import open_program, read_inputs
+    from tdb_dap.tools.opening import read_inputs
+    from tdb_dap.tools.programs import open_program
 
     if len(given) != 1:
         raise BadInput("one compiled model is recorded at a time; tdb-dap record [--at HOST:PORT] -- CONTEXT")

@@ -48,10 +48,14 @@ class Received:
 
     @cached_property
     def description(self) -> Description:
+        return self.chip.describe(self.kind, self.descriptor, self.core, self.registers)
+
+    @cached_property
+    def registers(self) -> dict[int, int]:
         registers: dict[int, int] = {}
         for descriptor in self.register_setup:
             registers.update(self.chip.register_writes(_kind(self.chip, "tiu", descriptor), descriptor))
-        return self.chip.describe(self.kind, self.descriptor, self.core, registers)
+        return registers
 
 
 def _kind(chip: Chip, engine: str, descriptor: bytes) -> int:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.bmodel import SubnetInfo
-from tdb_dap.engine.hardware.target import Description, EncodedCommands, Target
+from tdb_dap.engine.hardware.runs import distinct
+from tdb_dap.engine.hardware.target import Description, EncodedCommands, LazyMapping, Target
 from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.errors import NotSimulated
 
@@ -109,6 +110,11 @@ class Command:
     def fields(self) -> Mapping[str, int]:
         """Register fields by name; reserved bits are left out."""
         return self._commands.target.fields(self.kind, self.descriptor) if self.has_descriptor else {}
+
+    @property
+    def registers(self) -> Mapping[int, int]:
+        """The configuration registers before the command."""
+        return LazyMapping(lambda: self._commands.registers(self.core, self.ordinal))
 
     @property
     def register_setup(self) -> tuple[bytes, ...]:
@@ -242,7 +248,7 @@ class Commands(Sequence[Command]):
         return states[position - 1] if position else {}
 
     def _find_register_writes(self) -> dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]]:
-        kinds = [k for k in np.unique(self.columns.kind).tolist() if k >= 0 and self.target.writes_registers(k)]
+        kinds = [k for k in distinct(self.columns.kind) if k >= 0 and self.target.writes_registers(k)]
         writes: dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]] = {}
         for ordinal in np.flatnonzero(np.isin(self.columns.kind, kinds)).tolist():
             command = self[ordinal]
@@ -259,7 +265,7 @@ class Commands(Sequence[Command]):
         if not self._has_one_target:
             return None
         columns = self.columns
-        return EncodedCommands(columns.kind, columns.offset, columns.core, self.payload)
+        return EncodedCommands(columns.kind, columns.offset, columns.core, self.payload, self.registers)
 
     def changed(self, ordinal: int, descriptor: bytes) -> Command:
         """A command as it would be with another descriptor of the same kind."""

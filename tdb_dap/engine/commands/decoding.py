@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tdb_dap.engine.bmodel import CommandGroup, ModelFile, RunMode, Span, Stage, SubnetInfo
 from tdb_dap.engine.commands.commands import ENGINES, Columns
 from tdb_dap.engine.commands.interleaving import interleave, merge
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import Message, Stream, Target
 
 _COLUMNS = ("engine", "core", "subnet", "kind", "offset", "id", "dependency", "listed")
@@ -94,7 +95,7 @@ class Streams:
 
     def _moves(self, mover: Columns) -> bool:
         """Whether it does more than take part in barriers."""
-        return not all(self._target.is_system(kind) for kind in np.unique(mover.kind).tolist())
+        return not all(self._target.is_system(kind) for kind in distinct(mover.kind))
 
     def _decode_core(self, subnet: int, core: int, groups: tuple[CommandGroup, ...], what: str) -> Columns:
         """The groups of one core, one after another."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,3 +20,11 @@ def merged(runs: Runs) -> Runs:
     first = np.concatenate([[True], runs[1:, 0] > reach[:-1]])
     starts = np.flatnonzero(first)
     return np.stack([runs[starts, 0], np.maximum.reduceat(runs[:, 1], starts)], axis=1)
+
+
+def distinct(numbers: NDArray[np.integer[Any]]) -> list[int]:
+    """The different numbers of an array, ascending; small ones, from -1 on.
+
+    ``np.unique`` loads a part of NumPy that takes as long to load as a small model to open.
+    """
+    return [number - 1 for number in np.flatnonzero(np.bincount(numbers + 1)).tolist()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +15,24 @@ from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.views import Operand, View
 
+K = TypeVar("K")
+V = TypeVar("V")
 
-class LazyMapping(Mapping[str, Any]):
+
+class LazyMapping(Mapping[K, V]):
     """A mapping that is made when it is first looked at: running a program needs no attributes."""
 
-    def __init__(self, make: Callable[[], Mapping[str, Any]]) -> None:
+    def __init__(self, make: Callable[[], Mapping[K, V]]) -> None:
         self._make = make
 
     @cached_property
-    def _made(self) -> Mapping[str, Any]:
+    def _made(self) -> Mapping[K, V]:
         return self._make()
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: K) -> V:
         return self._made[key]
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[K]:
         return iter(self._made)
 
     def __len__(self) -> int:
@@ -126,6 +129,8 @@ class EncodedCommands:
     """The first byte of its descriptor."""
     cores: NDArray[np.int16]
     payload: NDArray[np.uint8]
+    registers: Callable[[int, int], Mapping[int, int]] | None = None
+    """The configuration registers of a core before a command; None: they are not known."""
 
 
 class Target(Protocol):
@@ -247,8 +252,13 @@ class Target(Protocol):
 class Planning(Protocol):
     """A chip that knows commands by their form, which they have in common but for where their operands are."""
 
-    def carry_out(self, kind: int, descriptor: bytes, core: int, memory: Memory) -> bool:
-        """Carry out a command as others of its form; False, and nothing is done, where it has to be described first."""
+    def carry_out(
+        self, kind: int, descriptor: bytes, core: int, memory: Memory, registers: Mapping[int, int] | None = None
+    ) -> bool:
+        """Carry out a command as others of its form; False, and nothing is done, where it has to be described first.
+
+        ``registers``: as they are before it; None: they are not known.
+        """
         ...
 
     def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
@@ -256,10 +266,6 @@ class Planning(Protocol):
 
         The first one that was not; it has to be executed by itself.
         """
-        ...
-
-    def learn(self, description: Description, descriptor: bytes) -> None:
-        """A command was described and executed: others of its form may then be executed the same way."""
         ...
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from tdb_dap.engine.hardware.memory import Memory, Region
@@ -41,6 +41,11 @@ class Executable(Protocol):
 
     @property
     def description(self) -> Description: ...
+
+    @property
+    def registers(self) -> Mapping[int, int]:
+        """The configuration registers before the command."""
+        ...
 
     @property
     def register_setup(self) -> tuple[bytes, ...]:
@@ -119,7 +124,7 @@ class InProcess:
 
     def execute(self, command: Executable, memory: Memory) -> Outcome:
         plans, form = self._plans_of(command.target), (command.kind, command.descriptor, command.core)
-        if plans is not None and not self.keeps_old and plans.carry_out(*form, memory):
+        if plans is not None and not self.keeps_old and plans.carry_out(*form, memory, command.registers):
             return _NOTHING
         description = command.description
         changes: list[OverwrittenView] = []
@@ -127,10 +132,8 @@ class InProcess:
             for view in description.results if self.keeps_old else ():
                 if isinstance(view, View):
                     changes.append(OverwrittenView(view, memory.read(view)))
-            if plans is None or not (self.keeps_old and plans.carry_out(*form, memory)):
+            if plans is None or not (self.keeps_old and plans.carry_out(*form, memory, command.registers)):
                 self._target.execute(description, memory)
-                if plans is not None:
-                    plans.learn(description, command.descriptor)
         except MemoryError:
             raise NotSimulated(f"{description.name}: its operands are larger than the memory of this machine") from None
         return Outcome(tuple(changes)) if changes else _NOTHING

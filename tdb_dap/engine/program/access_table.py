@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tdb_dap.engine.commands.commands import Command, Commands
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.rectangles import rectangles
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import Form, Forming
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.program.forms import Forms
@@ -81,7 +82,7 @@ class Views(Sequence[View]):
         ``among``: the numbers of those that are asked about; of others the answer may be no.
         """
         passes = np.zeros(len(self._kinds), np.bool_)
-        for kind in np.unique(self._kind if among is None else self._kind[among]).tolist():
+        for kind in distinct(self._kind if among is None else self._kind[among]):
             passes[kind] = test(self._kinds[kind])
         return passes[self._kind]
 

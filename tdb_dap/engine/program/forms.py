@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import Form, Forming
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ class Forms:
         target, encoded = commands.target, commands.encoded
         self._forming = target if encoded is not None and isinstance(target, Forming) else None
         columns = commands.columns
-        kinds = [kind for kind in np.unique(columns.kind).tolist() if kind >= 0]
+        kinds = [kind for kind in distinct(columns.kind) if kind >= 0]
         self._sizes = {kind: target.kind_size(kind) for kind in kinds}
         self._systems = frozenset(kind for kind in kinds if target.is_system(kind))
         self._kind, self._offset, self._core = columns.kind, columns.offset, columns.core

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.hardware.dtypes import F32, DType
+from tdb_dap.engine.hardware.dtypes import F32, UI16, DType
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic.requantisation import Steps
 from tdb_dap.targets.arithmetic.stored import AXES, CONSTANT, FLOATS, INTEGERS, OF_SIZE, Stored, aligned
@@ -133,10 +133,24 @@ def floats(operator: Operator, a: Stored, b: Stored, target: DType, flushes: boo
 
 
 def _float_elements(
-    operands: list[Operand], shape: tuple[int, ...], target: DType, operator: Operator, flushes: bool = False
+    operands: list[Operand],
+    shape: tuple[int, ...],
+    target: DType,
+    operator: Operator,
+    flushes: bool = False,
+    variant: int = 0,
 ) -> Any:
-    parameters = {"operator": operator, "flushes": flushes, "format": FLOATS[target.name]}
+    parameters = {"operator": operator, "flushes": flushes, "format": FLOATS[target.name], "variant": variant}
     return Elements(Function.FLOAT_ELEMENTS, operands, shape, target.bits_dtype, parameters).computed()
+
+
+def products_added(a: Stored, b: Stored, c: Stored, is_first: bool) -> Array | None:
+    """Words of c + a * b in float32, or with ``is_first`` false of a * b + c: which NaN comes out differs."""
+    if not a.dtype is b.dtype is c.dtype is F32:
+        return None
+    shape = _shape(a, b, c)
+    operands = _operands(shape, FLOATS, a, b, c)
+    return None if operands is None else _float_elements(operands, shape, F32, Operator.MULTIPLY, variant=2 - is_first)
 
 
 def scaled(x: Stored, scale: Stored, target: DType) -> Array | None:
@@ -156,19 +170,31 @@ def reciprocal_roots(x: Stored, steps: int, dtype: DType, flushes: bool) -> Arra
     return _newton(Function.RECIPROCAL_ROOTS, (x,), steps, dtype, flushes, Reciprocal.BY_FORMULA)
 
 
-def divided(a: Stored, b: Stored, steps: int, dtype: DType, flushes: bool, rule: Reciprocal) -> Array | None:
-    """a / b of float32 numbers that stand for some of ``dtype``, as ``float32.divide`` gives them; words of float32."""
-    return _newton(Function.DIVIDED, (a, b), steps, dtype, flushes, rule)
+def divided(
+    a: Stored, b: Stored, steps: int, dtype: DType, flushes: bool, rule: Reciprocal, is_flushed: bool = False
+) -> Array | None:
+    """a / b of float32 numbers that stand for some of ``dtype``, as ``float32.divide`` gives them; words of float32.
+
+    ``is_flushed``: subnormals of float32 are zeros in b, too.
+    """
+    return _newton(Function.DIVIDED, (a, b), steps, dtype, flushes, rule, is_flushed)
 
 
 def _newton(
-    function: Function, stored: tuple[Stored, ...], steps: int, dtype: DType, flushes: bool, rule: Reciprocal
+    function: Function,
+    stored: tuple[Stored, ...],
+    steps: int,
+    dtype: DType,
+    flushes: bool,
+    rule: Reciprocal,
+    is_flushed: bool = False,
 ) -> Any:
     shape = _shape(*stored)
     operands = _operands(shape, FLOATS, *stored)
     if operands is None:
         return None
-    form = {"format": FLOATS[dtype.name], "flushes": flushes, "newton_steps": steps, "reciprocal": rule}
+    form: dict[str, float] = {"format": FLOATS[dtype.name], "flushes": flushes, "newton_steps": steps}
+    form |= {"reciprocal": rule, "variant": is_flushed}
     return Elements(function, operands, shape, np.dtype(np.uint32), form).computed()
 
 
@@ -177,16 +203,17 @@ def in_float32(numbers: Array) -> Stored:
     return Stored(np.asarray(numbers, np.float32).view(np.uint32), F32)
 
 
-def series(x: Stored, table: Stored, flushes: bool) -> Array | None:
+def series(x: Stored, table: Stored, flushes: bool, multiplies: bool = False) -> Array | None:
     """Words of the format of ``x``, (n, c, h, w): y = c[-1]; then y = round(round(y * x) + c[k]) for k to 0.
 
-    ``table``: coefficients in that format, (1, rows, 1, terms); channel i uses row i mod rows.
+    ``table``: coefficients in that format, (1, rows, 1, terms); channel i uses row i mod rows. ``multiplies``: at last
+    y * x, of float32.
     """
     rows, terms = table.bits.shape[1::2]
     operands = _operands(x.bits.shape, FLOATS, x) if x.bits.ndim == AXES else None
     if operands is None or not 0 < terms <= MOST_TERMS or not rows or table.dtype.name != x.dtype.name:
         return None
-    form = {"rows": rows, "terms": terms, "flushes": flushes}
+    form = {"rows": rows, "terms": terms, "flushes": flushes, "variant": multiplies}
     coefficients = FLOATS[table.dtype.name], table
     return Elements(Function.SERIES, operands, x.bits.shape, x.dtype.bits_dtype, form, coefficients).computed()
 
@@ -208,6 +235,11 @@ def integers(operator: Operator, a: Stored, b: Stored, steps: Steps, size: int, 
     (multiplier, amount, zero) as they are stored.
     """
     return _integers(operator, [(INTEGERS.get(each.dtype.name), each) for each in (a, b)], steps, size, stored)
+
+
+def bitwise(operator: Operator, a: Stored, b: Stored, size: int) -> Array | None:
+    """Low ``size`` bytes of one operation on the bits of integers, of 8 to 32 bits each."""
+    return integers(operator, a, b, Steps(Rounding.DOWN), size)
 
 
 def finished(numbers: Array, steps: Steps, size: int) -> Array | None:
@@ -269,14 +301,17 @@ def _integers(
     return Elements(Function.INT_ELEMENTS, known, shape, np.dtype(_RESULTS[size]), form).computed()
 
 
-def converted(x: Stored, target: DType, mode: int) -> Array | None:
+def converted(x: Stored, target: DType, mode: int, is_finite: bool = False) -> Array | None:
     """Words of ``target``. Floats to whole numbers: rounded by ``mode``, limited, NaN gives 0; whole to whole: limited.
 
     Floats to their own format: rounded to whole numbers by ``mode``; float32 to f16 by ``mode``, half up as half away.
     Between other formats of floats and from whole numbers to float32: half to even; float32 is flushed on its way to
-    bf16. Bytes to any format of floats: as they are.
+    bf16. Bytes to any format of floats: as they are. ``is_finite``: the largest number of 16 bits in place of
+    infinities.
     """
     source = x.dtype
+    if is_finite and (source.name != "f32" or target.name not in ("f16", "bf16")):
+        return None
     if target.per_byte > 1 or source.per_byte > 1:
         return None
     if not source.is_float:
@@ -289,7 +324,8 @@ def converted(x: Stored, target: DType, mode: int) -> Array | None:
     if source.name == "f32" and (target.name == "f32" or (target.name == "f16" and mode)):
         to_f16 = target.name == "f16"
         own = Rounding.HALF_AWAY if mode == Rounding.HALF_UP and to_f16 else mode
-        return _conversion(x, FLOATS, target, Conversion.TO_F16_BY_MODE if to_f16 else Conversion.TO_INTEGRAL, own)
+        conversion = Conversion.TO_F16_BY_MODE if to_f16 else Conversion.TO_INTEGRAL
+        return _conversion(x, FLOATS, target, conversion, own, is_finite)
     if source.name == target.name:
         return _conversion(x, FLOATS, target, Conversion.HALVES_TO_INTEGRAL, mode)
     if target.name in INTEGERS:
@@ -298,12 +334,21 @@ def converted(x: Stored, target: DType, mode: int) -> Array | None:
         return None
     if source.name == "bf16":  # a NaN stays as it is
         return None
-    return _conversion(x, FLOATS, target, Conversion.FLOATS_TO_FLOATS, target.name == "bf16")
+    return _conversion(x, FLOATS, target, Conversion.FLOATS_TO_FLOATS, target.name == "bf16", variant=is_finite)
 
 
-def magnitudes(x: Stored) -> Array | None:
-    """float32 words without their signs."""
-    return _conversion(x, {"f32": Format.F32}, x.dtype, Conversion.MAGNITUDES)
+def truncated(x: Stored, target: DType) -> Array | None:
+    """Words of integers: float32 numbers toward zero, limited; a NaN gives a limit, by its sign."""
+    mode, form = Rounding.TOWARD_ZERO, {"f32": Format.F32}
+    return _conversion(x, form, target, Conversion.FLOATS_TO_INTS, mode, variant=1)
+
+
+def magnitudes(x: Stored, is_flushed: bool) -> Array | None:
+    """Words of floats without their signs; ``is_flushed``: subnormals of float32 are zeros."""
+    if x.dtype.name == "f16":
+        clear = Stored(np.full((1,) * x.bits.ndim, 0x7FFF, np.uint16), UI16)
+        return bitwise(Operator.AND, x._replace(dtype=UI16), clear, 2)
+    return _conversion(x, {"f32": Format.F32}, x.dtype, Conversion.MAGNITUDES, variant=is_flushed)
 
 
 def selected(condition: Condition, a: Stored, b: Stored, yes: Stored, no: Stored) -> Array | None:
@@ -321,13 +366,19 @@ def selected(condition: Condition, a: Stored, b: Stored, yes: Stored, no: Stored
 
 
 def _conversion(
-    x: Stored, formats: Mapping[str, Format], target: DType, conversion: Conversion, mode: int = 0
+    x: Stored,
+    formats: Mapping[str, Format],
+    target: DType,
+    conversion: Conversion,
+    mode: int = 0,
+    variant: int = 0,
 ) -> Array | None:
     """``mode``: of rounding; between floats: whether the source is flushed."""
     operands = _operands(x.bits.shape, formats, x)
     if operands is None:
         return None
-    form: dict[str, float] = {"conversion": conversion, "rounding": mode, "format": FLOATS.get(target.name, 0)}
+    form: dict[str, float] = {"conversion": conversion, "rounding": mode, "variant": variant}
+    form["format"] = FLOATS.get(target.name, 0)
     if conversion == Conversion.FLOATS_TO_INTS:
         form |= {"low": target.minimum, "high": target.maximum, "format": target.itemsize}
     result: Array | None = Elements(Function.CONVERTED, operands, x.bits.shape, target.bits_dtype, form).computed()
@@ -381,6 +432,13 @@ def looked_up_in(rows: Stored, index: Stored, fill: int | None, shape: tuple[int
     if not (np.may_share_memory(table, rows.bits) and np.may_share_memory(chosen, index.bits)):
         return None
     return _look_up(rows._replace(bits=table), index._replace(bits=chosen), fill, shape)
+
+
+def looked_up_at(table: Stored, index: Stored) -> Any:
+    """Words of the table at unsigned bytes, of their shape; None without the kernel. ``table``: (1, 1, 1, 256)."""
+    if not kernel.is_active() or len(index.bits.shape) > AXES or table.bits.itemsize not in _WORDS:
+        return None
+    return _look_up(table, index, None, index.bits.shape).computed()
 
 
 def scattered_in(rows: Stored, index: Stored, shape: tuple[int, ...]) -> Any:

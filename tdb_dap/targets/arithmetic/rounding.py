@@ -95,14 +95,14 @@ def convert(
     return rounded
 
 
-def converted_at_once(x: Stored, target: DType, mode: int) -> Array | None:
-    """As ``convert``, where the kernel does it in one pass; else None."""
+def converted_at_once(x: Stored, target: DType, mode: int, is_finite: bool = False) -> Array | None:
+    """As ``convert``, where the kernel does it in one pass; else None. ``is_finite``: see ``elements.converted``."""
     source = x.dtype
     if mode not in _MODES or any(dtype.is_float and dtype.itemsize == 1 for dtype in (source, target)):
         return None
     if source.is_float and target.itemsize == 4 and mode == HALF_UP:
         return None
-    return elements.converted(x, target, mode)
+    return elements.converted(x, target, mode, is_finite)
 
 
 def _with_marked_nan(numbers: Array) -> Array:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ctypes import addressof
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,14 +52,13 @@ class Window(NamedTuple):
     rounding: DType
     """Format that products and sums of floats are rounded to."""
     is_last: bool
-    is_zero_positive: bool
     size: tuple[int, int, int, int]
     """Rows and columns of results, and numbers of the image between both."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Products of 16-bit floats that are summed exactly before they are added; see ``semantics.rules``."""
+    """Products of 16-bit floats that are summed exactly before they are added; see ``rules``."""
 
     size: int
     nan_wins: bool
@@ -115,14 +113,18 @@ class Sums:
     """Of all rows; numbers that each row has of its own are packed."""
     rectifies: bool = False
     """Whether sums of floats that are not positive become zero."""
+    is_zero_positive: bool = False
+    """Whether a first start of -0 counts as 0, of floats."""
+    adds_last: bool = False
+    """Whether starts of float32 are added to the sums, one after the other."""
+    halves: bool = False
+    """Whether the second half of the products is summed up apart, of float32."""
     window: Window | None = None
     keeps_nan: bool = False
     """Whether any NaN may come out; else the kernel leaves sums alone of which one is a NaN."""
-    references: list[object] = field(default_factory=list)
-    """Arrays that the record points to."""
 
-    def record(self) -> ProductRecord:
-        """The description for the kernel, valid as long as this one is."""
+    def record(self) -> kernel.Product:
+        """The description for the kernel."""
         image, group, window = self.image, self.group or Group(1, False, False), self.window
         pack, store = (StepRecord * len(self.pack))(), (StepRecord * len(self.store))()
         for steps, records in ((self.pack, pack), (self.store, store)):
@@ -130,25 +132,26 @@ class Sums:
                 step.fill(record)
         shapes = (*self.starts, *[(1, 1)] * (2 - len(self.starts)))
         places = image.places if image.places is not None else np.zeros(0, np.int64)
-        self.references.extend((pack, store, image.taps, places))
         requantisation = self.steps or Steps(0)
-        return ProductRecord(
+        record = ProductRecord(
             how=self.how,
             swapped=self.is_image_first,
             starts=len(self.starts),
             type=Factor.FLOATS_OF_IMAGE if image.dtype.is_float else _factor(image.dtype),
             left_type=_factor(self.left),
             is_filled=image.fill is not None,
-            fill=image.fill or 0.0,
+            fill=0.0 if image.fill is None else image.fill,
             result=FLOATS.get(self.result.name, 0),
             rounding=0 if window is None else FLOATS.get(window.rounding.name, 0),
             nan_wins=group.nan_wins,
             drops_bits=group.drops_bits,
             group=group.size,
             is_last=window is not None and window.is_last,
-            is_zero_positive=window is not None and window.is_zero_positive,
+            is_zero_positive=self.is_zero_positive,
             window=(1, 1, 1, 1) if window is None else window.size,
             keeps_nan=self.keeps_nan,
+            adds_last=self.adds_last,
+            halves=self.halves,
             zero=self.zero,
             rows=self.size.rows,
             count=self.size.products,
@@ -163,13 +166,10 @@ class Sums:
             low=requantisation.limits[0],
             high=requantisation.limits[1],
             size=self.result.itemsize,
-            taps=kernel.address_of(image.taps),
-            places=kernel.address_of(places),
             pack_steps=len(pack),
             store_steps=len(store),
-            pack=addressof(pack),
-            store=addressof(store),
         )
+        return kernel.Product(record, pack, store, image.taps, places)
 
 
 def _factor(dtype: DType) -> Factor:
@@ -340,7 +340,7 @@ def weighted(
     result = np.empty((windows.image.shape[0], *windows.size), np.float32)
     matrices = _Matrices()
     form = _windows(windows, weights, starts, matrices, result)
-    window = Window(rounding, False, False, (*windows.size, *windows.steps))
+    window = Window(rounding, False, (*windows.size, *windows.steps))
     matrices.run(Sums(how=Accumulation.WINDOW_F32, result=F32, zero=zero, window=window, **form))
     return result
 
@@ -366,7 +366,7 @@ def window_sums(windows: Windows, weights: Array, starts: Array, steps: Steps, s
     narrow, wide = np.ascontiguousarray(weights, np.int32), np.ascontiguousarray(starts, np.int64)
     result = np.empty((image.shape[0], *windows.size), _RESULTS[size][1])
     form = _windows(windows, narrow, wide, matrices, result)
-    window = Window(F32, False, False, (*windows.size, *windows.steps))
+    window = Window(F32, False, (*windows.size, *windows.steps))
     matrices.run(Sums(how=Accumulation.WINDOW_INT, result=_RESULTS[size][0], steps=shared, window=window, **form))
     return result
 

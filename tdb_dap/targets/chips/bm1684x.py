@@ -5,7 +5,7 @@ from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.static_tables import BM1684X_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.chips.vendor_text import Style
-from tdb_dap.targets.semantics.rules import Rules
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.timing import Monitor, MonitorRecord, Timing, Transfer
 
 BM1684X = Chip(

@@ -7,7 +7,7 @@ from tdb_dap.targets.chips.bm1690 import BM1690_RULES
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.static_tables import BM1684X2_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
-from tdb_dap.targets.semantics.rules import Extremum
+from tdb_dap.targets.rules import Extremum
 from tdb_dap.targets.timing import Timing, Transfer
 
 _L2 = 0x26D20000

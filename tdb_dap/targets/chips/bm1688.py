@@ -5,7 +5,7 @@ from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.static_tables import BM1688_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.kernel.constants import Reciprocal
-from tdb_dap.targets.semantics.rules import Extremum, Rules
+from tdb_dap.targets.rules import Extremum, Rules
 from tdb_dap.targets.timing import Monitor, MonitorRecord, Timing, Transfer
 
 BM1688 = Chip(

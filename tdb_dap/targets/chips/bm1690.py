@@ -8,7 +8,7 @@ from tdb_dap.targets.chips.static_tables import BM1690_TABLES
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.chips.vendor_text import Style
 from tdb_dap.targets.kernel.constants import Reciprocal
-from tdb_dap.targets.semantics.rules import Extremum, Rules
+from tdb_dap.targets.rules import Extremum, Rules
 from tdb_dap.targets.timing import Monitor, MonitorRecord, Timing, Transfer
 
 _L2 = 30 << 40 | 0x6980000000

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import Cost, Description, EncodedCommands, Form, LazyMapping, Message, Stream, Words
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
@@ -26,10 +27,11 @@ from tdb_dap.targets.declaration.instruction_set import Instruction, Instruction
 from tdb_dap.targets.families import FAMILIES, Bound, system
 from tdb_dap.targets.families.expected import is_expected, is_zero
 from tdb_dap.targets.plans.forms import Encoding
-from tdb_dap.targets.plans.plan import Plans
-from tdb_dap.targets.semantics.execute import execute
-from tdb_dap.targets.semantics.rules import Rules
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.timing import Timing, cost_of
+
+if TYPE_CHECKING:
+    from tdb_dap.targets.plans.plan import Plans
 
 
 @dataclass(frozen=True)
@@ -119,8 +121,8 @@ class Chip:
         is_end = np.zeros(count, np.bool_)
         # A field may begin near the end of the last command: let it read on.
         padded = np.concatenate([data, np.zeros(8, np.uint8)])
-        for kind in np.unique(kinds):
-            instruction = self._instruction(int(kind))
+        for kind in distinct(kinds):
+            instruction = self._instruction(kind)
             chosen = kinds == kind
             for target, names in ((ids, self.id_fields), (dependencies, self.dependency_fields)):
                 for name in names:
@@ -161,6 +163,10 @@ class Chip:
     def is_system(self, kind: int) -> bool:
         family = FAMILIES.get(self._instruction(kind).register)
         return family is not None and family.name == "system"
+
+    def _moves_nothing(self, kind: int) -> bool:
+        """Whether commands of a kind change no memory: what they write into registers is known before a run."""
+        return self.is_system(kind) or self.writes_registers(kind)
 
     def message(self, kind: int, descriptor: bytes, engines: int = 2) -> Message | None:
         f = self.fields_of(kind, descriptor, 0, {})
@@ -270,20 +276,20 @@ class Chip:
     def cost(self, description: Description) -> Cost | None:
         return cost_of(description, self.timing) if self.timing is not None else None
 
-    def carry_out(self, kind: int, descriptor: bytes, core: int, memory: Memory) -> bool:
-        return self._plans is not None and self._plans.carry_out(
-            kind, int.from_bytes(descriptor, "little"), core, memory
-        )
+    def carry_out(
+        self, kind: int, descriptor: bytes, core: int, memory: Memory, registers: Mapping[int, int] | None = None
+    ) -> bool:
+        return self._plans is not None and self._plans.carry_out(kind, descriptor, core, memory, registers)
 
     def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
         return first if self._plans is None else self._plans.carry_out_some(commands, first, stop, memory)
 
+    def plan_coverage(self, commands: EncodedCommands) -> dict[int, tuple[int, int]]:
+        """Kind -> how many commands change memory, and how many of these are executed one by one, without a plan."""
+        return {} if self._plans is None else self._plans.coverage(commands)
+
     def learn(self, description: Description, descriptor: bytes) -> None:
-        bound: Bound = description.binding
-        if self._plans is None or bound.kind < 0:
-            return
-        word = int.from_bytes(descriptor, "little")
-        self._plans.learn(description.name, bound, word, self._encoding(bound.kind))
+        """Nothing: a plan is made when the first command of its form is executed. Plugins may still call it."""
 
     def formed(self, kind: int, descriptor: bytes, core: int) -> tuple[Form, Sequence[int]] | None:
         return self._met.find(kind, int.from_bytes(descriptor, "little"), core)
@@ -309,7 +315,14 @@ class Chip:
     def _plans(self) -> Plans | None:
         if self.rules is None:
             return None
-        return Plans(self.geometry, self.rules, self._refuse, (self.kind_size, self.is_system))
+        # Listings, which most commands of the command line are about, need none of what computes.
+        from tdb_dap.targets.plans.known import Instructions
+        from tdb_dap.targets.plans.plan import Plans
+
+        kinds = self.kind_name, self.kind_size, self._moves_nothing
+        facts = self.geometry, *kinds, self.bind, self._encoding, self._refuse
+        name = f"{self.table} {self.geometry!r} {self.rules!r}" if isinstance(self.table, str) else ""
+        return Plans(Instructions(*facts), self.rules, name)
 
     @cached_property
     def _encodings(self) -> dict[int, Encoding]:
@@ -318,6 +331,8 @@ class Chip:
     def execute(self, description: Description, memory: Words) -> None:
         if self.rules is None:
             raise NotSimulated(f"{description.name}: what {self.name} computes is not known well enough to simulate it")
+        from tdb_dap.targets.semantics.execute import execute
+
         self._refuse(description.name, description.binding)
         execute(description.name, description.binding, memory, self.rules)
 

@@ -6,7 +6,7 @@ A device address is the number of a memory (the base register that commands name
 from tdb_dap.engine.hardware.geometry import Geometry, Space, Window, window
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.vendor_library import SingleChip, VendorLibrary
-from tdb_dap.targets.semantics.rules import Rules
+from tdb_dap.targets.rules import Rules
 
 _TAG_SHIFT, _TAGS = 40, 8
 _DDR = (window(Space.GLOBAL, 0, _TAGS << _TAG_SHIFT),)

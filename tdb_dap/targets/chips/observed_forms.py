@@ -10,7 +10,7 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import TdbError
 from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.declaration.family import Bound
-from tdb_dap.targets.plans.forms import Encoding, Shape, addresses_of, form_of, lane_of
+from tdb_dap.targets.plans.forms import Encoding, NoRegisters, Shape, addresses_of, form_of, lane_of
 
 _MOST = 1 << 14
 """Forms that are kept."""
@@ -36,7 +36,7 @@ class ObservedForms:
         """The form of a command and the addresses of its tensors. ``word``: the descriptor as a number."""
         geometry = self._geometry
         for shape, known in self._shapes.get(kind, ()):
-            locations = [slot.located(word, geometry) for slot in shape.slots]
+            locations = [slot.located(word, geometry, None) for slot in shape.slots]
             observed = known.get((word & shape.mask, core, *[lane_of(location, geometry) for location in locations]))
             if observed is not None:
                 form, numbers = observed
@@ -49,8 +49,10 @@ class ObservedForms:
         if self._failures.get(kind, 0) > _HOPELESS or self._count > _MOST:
             return
         try:
-            numbers = form_of(bound, encoding).numbers
-            shape = addresses_of(bound, encoding).shape
+            addresses = addresses_of(bound, encoding)
+            numbers, shape = form_of(bound, encoding, addresses, NoRegisters()).numbers, addresses.shape
+            if shape.needs_registers:
+                raise Unplanned("an address in a register")
         except _ERRORS:
             self._failures[kind] = self._failures.get(kind, 0) + 1
             return
@@ -65,7 +67,7 @@ class ObservedForms:
             for side in (bound.operands, bound.results)
         ]
         form = Form(*[tuple([view for _, view in side]) for side in sides])
-        locations = [slot.located(word, geometry) for slot in shape.slots]
+        locations = [slot.located(word, geometry, None) for slot in shape.slots]
         key = (word & shape.mask, bound.fields.core, *[lane_of(location, geometry) for location in locations])
         known[key] = form, tuple([numbers[role] for side in sides for role, _ in side])
         self._count += 1

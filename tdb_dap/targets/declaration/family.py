@@ -70,8 +70,8 @@ class Family:
     """A declared family; ``operands`` and ``results`` are (role, row) in order of declaration."""
 
     name: str
-    text: str
-    """What its commands do: a sentence, and what there is to know besides."""
+    doc: str
+    """The docstring of its declaration."""
     operands: tuple[tuple[str, Row], ...]
     results: tuple[tuple[str, Row], ...]
     attributes: Mapping[str, AttributeValue] | Callable[[Fields], Mapping[str, Any]]
@@ -82,6 +82,11 @@ class Family:
     """``models`` if compiled models show its commands, ``fields`` if the views are read from the names of the fields
     only.
     """
+
+    @cached_property
+    def text(self) -> str:
+        """What its commands do: a sentence, and what there is to know besides."""
+        return cleandoc(self.doc)
 
     @property
     def summary(self) -> str:
@@ -211,7 +216,7 @@ def family(name: str, registers: tuple[str, ...], evidence: str = "models") -> C
         rows = [(role, row) for role, row in vars(cls).items() if isinstance(row, Row)]
         made = Family(
             name,
-            cleandoc(cls.__doc__ or ""),
+            cls.__doc__ or "",
             tuple((role, row) for role, row in rows if not row.is_result),
             tuple((role, row) for role, row in rows if row.is_result),
             _plain(vars(cls).get("attributes", {})),

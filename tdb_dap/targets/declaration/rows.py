@@ -62,6 +62,10 @@ class Row:
     """Compilers put it into local memory, and what the chip does with another address is not known."""
     in_static: Condition | None = None
     """Whether the address is an offset in static memory."""
+    register: int | None = None
+    """The configuration register that holds its address."""
+    in_l2: bool = False
+    """The address is an offset in L2."""
     strides: Callable[[Fields], tuple[int, ...] | None] | None = None
     width: Dim = 0
     is_result: bool = False
@@ -103,6 +107,8 @@ class Row:
         return (self.address or self._names.address) if isinstance(self.address, str) else self.address(f)
 
     def _raw(self, f: Fields) -> int:
+        if self.register is not None:
+            return f.register(self.register)
         address = self._address(f)
         number: int = getattr(f, address) if isinstance(address, str) else address
         return number
@@ -114,6 +120,8 @@ class Row:
             return self.space(f)
         if self.in_static is not None and self.in_static(f):
             return Space.STATIC, (self._raw(f) + self.first) % f.geometry.static_bytes
+        if self.in_l2:
+            return Space.L2, self._raw(f) + self.first
         return f.located_tiu(self._raw(f) + self.first)
 
     @cached_property

@@ -79,7 +79,7 @@ def requantisation_table(channels: Dim, unless: Condition = lambda f: False) -> 
         Layout.COMPACT,
         dtype=SI32,
         constant=False,
-        address=lambda f: f.register(TABLE_REGISTER),
+        register=TABLE_REGISTER,
         local_only=True,
         when=lambda f: requantises_from_table(f) and not is_float(f) and not unless(f),
     )
@@ -93,7 +93,7 @@ def scale_table(channels: int | str) -> Row:
         Layout.COMPACT,
         dtype=F32,
         constant=False,
-        address=lambda f: f.register(TABLE_REGISTER),
+        register=TABLE_REGISTER,
         local_only=True,
         when=lambda f: requantises_from_table(f) and is_float(f),
         vendor=lambda f, view: _as_two_words(view),
@@ -115,7 +115,7 @@ def zero_point_table(channels: Dim) -> Row:
         Layout.COMPACT,
         dtype=SI16,
         constant=False,
-        address=lambda f: f.register(ZERO_REGISTER),
+        register=ZERO_REGISTER,
         local_only=True,
         when=lambda f: f.conventions.convolution_zero and f.is_fused and not is_float(f) and not f.opd4_const,
     )

@@ -200,7 +200,7 @@ class MatrixMultiply2:
         lambda f: Layout.COMPACT if f.sub == TT else Layout.ALIGN_EU,
         dtype=SI16,
         constant=False,
-        address=lambda f: f.register(ZERO_REGISTER),
+        register=ZERO_REGISTER,
         local_only=True,
         when=lambda f: f.conventions.matrix_zero and f.is_fused and not is_float(f) and not f.opd4_const,
     )
@@ -211,7 +211,7 @@ class MatrixMultiply2:
         lambda f: Layout.COMPACT if f.sub == TT else Layout.ALIGN_EU,
         dtype=F32,
         constant=False,
-        address=lambda f: f.register(TABLE_REGISTER),
+        register=TABLE_REGISTER,
         local_only=True,
         when=lambda f: requantises_from_table(f) and (is_float(f) or f.conventions.matrix_scale),
         vendor=_column_scale_as_listed,

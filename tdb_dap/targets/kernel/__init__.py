@@ -10,10 +10,11 @@ import os
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from ctypes import Array as CArray
 from ctypes import addressof, sizeof
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,11 @@ if is_built and hasattr(os, "register_at_fork"):
 def is_active() -> bool:
     """Whether the kernel computes, not NumPy."""
     return _enabled
+
+
+def checksum() -> int:
+    """Of the C sources that the kernel was built from; 0 without it."""
+    return _kernel.SOURCES if is_built else 0
 
 
 def describe() -> str:
@@ -135,15 +141,11 @@ if is_built:
     _kernel.configure(threads(), _WORTH_A_PART, _PART)
 
 
-def address_of(array: Array) -> int:
-    """The address of an array's first element."""
-    return _kernel.address(array)
-
-
 def fill_stored(record: StoredRecord, words: Array, format: int, source: int, shape: Sequence[int]) -> None:
     """Describe words that broadcast to a shape of four axes; BufferError where the kernel cannot read them in place.
 
-    ``source``: the tensor that they belong to, -1 for one word that is kept.
+    ``source``: the tensor that they belong to, -1 for one word, which the record holds then. Words of a tensor are
+    where they are now: ``block`` makes that an offset from its address.
     """
     _kernel.fill(addressof(record), words, format, source, *shape)
 
@@ -151,28 +153,68 @@ def fill_stored(record: StoredRecord, words: Array, format: int, source: int, sh
 _SIZES = tuple(sizeof(each) for each in (StoredRecord, TensorRecord, ElementsRecord, StepRecord, ProductRecord))
 
 
-def plan(
+class Product(NamedTuple):
+    """The record of a product, and the arrays that it has by their offsets."""
+
+    record: ProductRecord
+    pack: CArray[StepRecord]
+    store: CArray[StepRecord]
+    taps: Array
+    places: Array
+
+
+def block(
     lane_bytes: int,
     tensors: Sequence[tuple[int, ...]],
     elements: Sequence[ElementsRecord],
-    product: ProductRecord | None = None,
-) -> object:
-    """Functions over elements, or a product, prepared for tensors at any addresses.
+    product: Product | None = None,
+) -> bytes:
+    """The records of functions over elements, or of a product, for tensors at any addresses.
 
-    ``tensors``: the fields of a ``TensorRecord`` each, the result last.
+    ``tensors``: of each the address that it has now, and the fields of its ``TensorRecord``, the result last.
     """
-    table = (TensorRecord * len(tensors))(*[TensorRecord(*each) for each in tensors])
-    calls = (ElementsRecord * len(elements))(*elements)
-    record = PlanRecord(
-        sizes=_SIZES,
-        lane_bytes=lane_bytes,
-        tensors=len(tensors),
-        elements=len(elements),
-        tensor=addressof(table),
-        element=addressof(calls),
-        product=0 if product is None else addressof(product),
-    )
-    return _kernel.plan(addressof(record), sizeof(record))
+    origins = [origin for origin, *_ in tensors]
+    for call in elements:
+        for stored in (*call.operand[: call.operands], call.table):
+            _count_from(stored, origins)
+        call.to.data = call.to.data - origins[-1] & _WORD
+    record = PlanRecord(sizes=_SIZES, lane_bytes=lane_bytes, tensors=len(tensors), elements=len(elements))
+    table = (TensorRecord * len(tensors))(*[TensorRecord(*each) for _, *each in tensors])
+    parts = [bytes(record), bytes(table), b"".join([bytes(call) for call in elements])]
+    record.tensor = sizeof(record)
+    record.element = record.tensor + len(parts[1])
+    if product is not None:
+        record.product = record.element + len(parts[2])
+        parts += _product_parts(product, origins, record.product)
+    parts[0] = bytes(record)
+    return b"".join(parts)
+
+
+_WORD = (1 << 64) - 1
+
+
+def _count_from(stored: StoredRecord, origins: Sequence[int]) -> None:
+    if stored.source >= 0:
+        stored.data = stored.data - origins[stored.source] & _WORD
+
+
+def _product_parts(product: Product, origins: Sequence[int], offset: int) -> list[bytes]:
+    """The record of a product, which is at this offset, and what it has behind it."""
+    for step in product.pack:
+        _count_from(step.stored, origins)
+    for step in product.store:
+        step.stored.data = step.stored.data - origins[-1] & _WORD
+    behind = {name: bytes(getattr(product, name)) for name in ("pack", "store", "taps", "places")}
+    at = offset + sizeof(product.record)
+    for name, own in behind.items():
+        setattr(product.record, name, at)
+        at += len(own)
+    return [bytes(product.record), *behind.values()]
+
+
+def plan(block: bytes) -> object:
+    """A plan, made of its records; ValueError where they contradict each other."""
+    return _kernel.plan(block)
 
 
 def run(plan: object, *addresses: int) -> bool:
@@ -184,13 +226,13 @@ def run(plan: object, *addresses: int) -> bool:
     return _kernel.run(plan, between_parts, *addresses)
 
 
-def run_once(operands: int, elements: Sequence[ElementsRecord], product: ProductRecord | None = None) -> bool:
+def run_once(operands: int, elements: Sequence[ElementsRecord], product: Product | None = None) -> bool:
     """Run functions or a product on arrays at the addresses in their records; ``operands``: tensors but the result.
 
     False, and nothing is done, where the kernel does not take these numbers.
     """
     tensors = [(0, 0, 0, 0, 0, number) for number in range(operands + 1)]
-    return run(plan(1, tensors, elements, product), *(0, 0) * len(tensors))
+    return run(plan(block(1, tensors, elements, product)), *(0, 0) * len(tensors))
 
 
 def run_batch(

@@ -33,7 +33,7 @@ class Rounding(IntEnum):
 
 
 class Operator(IntEnum):
-    """Operations on two numbers; ``FIRST``: the first one as it is, of integers only."""
+    """Operations on two numbers; of integers only: ``FIRST``, the first one as it is, and those on bits."""
 
     ADD = 0
     SUBTRACT = 1
@@ -41,6 +41,9 @@ class Operator(IntEnum):
     LARGER = 3
     SMALLER = 4
     FIRST = 5
+    AND = 6
+    OR = 7
+    EXCLUSIVE_OR = 8
 
 
 class Conversion(IntEnum):
@@ -101,7 +104,7 @@ class Factor(IntEnum):
 
 
 class Part(IntEnum):
-    """Operands of a product that a packing step fills."""
+    """Operands of a product that a packing step fills; ``ALIKE``: none, but the words of all its rows must be alike."""
 
     LEFT_FACTORS = 0
     RIGHT_FACTORS = 1
@@ -110,6 +113,7 @@ class Part(IntEnum):
     MULTIPLIER = 4
     AMOUNT = 5
     ZERO_POINT = 6
+    ALIKE = 7
 
 
 class Accumulation(IntEnum):

@@ -1,6 +1,8 @@
 """Arguments of the kernel as C structs; ``scripts/generate_kernel_constants.py`` writes plan/records.h from these.
 
-Every address is a number of 64 bits. A plan says how many bytes each record has, and the kernel refuses other sizes.
+The records of a plan are one block, which a file can keep: a ``PlanRecord``, and whatever it and the product have by
+its offset, in bytes from the start of the block. A plan says how many bytes each record has, and the kernel refuses
+other sizes and offsets beyond the block.
 """
 
 from __future__ import annotations
@@ -11,16 +13,18 @@ from tdb_dap.targets.kernel.constants import MOST_OPERANDS
 
 
 class StoredRecord(Structure):
-    """Words of ``format`` at data + sum over axes of index * step, steps in elements; ``source``: tensor, or -1."""
+    """Words of ``format`` at data + sum over axes of index * step, steps in elements.
+
+    ``source``: the tensor, from whose address ``data`` counts in bytes; -1: ``data`` is the word itself.
+    """
 
     _fields_ = (("data", c_uint64), ("step", c_int64 * 4), ("format", c_int32), ("source", c_int32))
 
 
 class TensorRecord(Structure):
-    """A tensor where it was planned, and the bytes that its elements are in from its address on; see ``Extent``."""
+    """The bytes that the elements of a tensor are in from its address on; see ``Extent``."""
 
     _fields_ = (
-        ("origin", c_int64),
         ("low", c_int64),
         ("high", c_int64),
         ("inner", c_int64),
@@ -30,7 +34,13 @@ class TensorRecord(Structure):
 
 
 class ElementsRecord(Structure):
-    """A function over elements; parameters that it does not have are 0. ``least``, ``most``: limits of integers."""
+    """A function over elements; parameters that it does not have are 0. ``least``, ``most``: limits of integers.
+
+    ``variant``, where it is 1: a series is multiplied by its argument in the end; a NaN that becomes an integer gives a
+    limit, by its sign; what becomes a float of 16 bits is finite; the operands of a quotient or magnitude of float32
+    are flushed; of three float operands the product of the first two is added to the third one, where it is 2 the
+    third one to that.
+    """
 
     _fields_ = (
         ("function", c_int32),
@@ -48,7 +58,7 @@ class ElementsRecord(Structure):
         ("size", c_int32),
         ("fills", c_int32),
         ("fill", c_uint32),
-        ("unused", c_int32),
+        ("variant", c_int32),
         ("low", c_double),
         ("high", c_double),
         ("least", c_int64),
@@ -85,7 +95,8 @@ class ProductRecord(Structure):
     number taps[k] + places[j] of an image of ``image`` numbers, which hold ``fill`` where none is put; a negative tap
     stands for zeros. Of windows rows are channels of all batches, taps are in a plane, and ``window`` has rows and
     columns of results, and numbers of the image between both. ``result``: format of float results; ``rounding``: of
-    products and sums of float windows; ``keeps_nan``: any NaN may come out.
+    products and sums of float windows; ``keeps_nan``: any NaN may come out. Of float32 sums: ``adds_last``: the starts
+    are added to the sum, one after the other; ``halves``: the second half of the products is summed up apart.
     """
 
     _fields_ = (
@@ -108,6 +119,8 @@ class ProductRecord(Structure):
         ("size", c_int32),
         ("pack_steps", c_int32),
         ("store_steps", c_int32),
+        ("adds_last", c_int32),
+        ("halves", c_int32),
         ("unused", c_int32),
         ("zero", c_float),
         ("fill", c_float),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from weakref import ReferenceType
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +11,11 @@ from numpy.typing import NDArray
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.targets.kernel.constants import MOST_ADDRESSES, NO_DATA
-from tdb_dap.targets.plans.forms import SPACES, AddressSlot, Shape
+from tdb_dap.targets.plans.forms import SPACES, AddressSlot, Registers, Shape
+from tdb_dap.targets.plans.known import Instructions, Known
 
 NOTHING = NO_DATA
 """Number of a command that moves no data."""
@@ -26,34 +27,126 @@ Locations = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Numbers of spaces, and offsets."""
 
 
-@dataclass(frozen=True)
+class _Rows:
+    """The commands of one kind in a batch."""
+
+    def __init__(self, rows: NDArray[np.intp], raw: NDArray[np.uint8]) -> None:
+        self.rows = rows
+        self.raw = raw
+        """(commands, bytes of a descriptor and eight more)."""
+        self.registers: list[Registers] = []
+        """Of each command, where forms of the kind depend on them."""
+        self.keys: list[list[bytes]] = []
+        """By each shape of the kind, the keys of all commands."""
+        self.locations: list[list[Locations]] = []
+
+
 class Batch:
-    """Commands [first, stop) of a program."""
+    """Commands [first, stop) of a program, with the forms and locations of those that were asked for."""
 
-    commands: ReferenceType[EncodedCommands]
-    memory: ReferenceType[Memory]
-    first: int
-    stop: int
-    numbers: NDArray[np.int32]
-    """The number of each command's form."""
-    spaces: NDArray[np.int8]
-    """(commands, slots): the number of the space that each slot is in."""
-    offsets: NDArray[np.int64]
-    """(commands, slots): and where in it."""
+    def __init__(self, chip: Instructions, known: Known, commands: EncodedCommands, first: int, stop: int) -> None:
+        self.first = first
+        self.stop = stop
+        self._chip = chip
+        self._known = known
+        self._commands = ref(commands)
+        count, kinds, offsets = stop - first, commands.kinds[first:stop], commands.offsets[first:stop]
+        self.numbers = np.full(count, UNKNOWN, np.int32)
+        """The number of each command's form."""
+        self.spaces = np.zeros((count, MOST_SLOTS), np.int8)
+        """(commands, slots): the number of the space that each slot is in."""
+        self.offsets = np.zeros((count, MOST_SLOTS), np.int64)
+        """(commands, slots): and where in it."""
+        self._is_open = np.zeros(count, np.bool_)
+        self._positions = np.zeros(count, np.int32)
+        self._kinds = kinds
+        self._rows: dict[int, _Rows] = {}
+        for kind in distinct(kinds):
+            rows = np.flatnonzero(kinds == kind)
+            if kind < 0:
+                continue
+            if chip.moves_nothing(kind):
+                self.numbers[rows] = NOTHING
+                continue
+            size = chip.size(kind)
+            raw = np.zeros((rows.size, size + 8), np.uint8)
+            raw[:, :size] = commands.payload[offsets[rows][:, None] + np.arange(size)]
+            self._rows[kind] = _Rows(rows, raw)
+            self._positions[rows] = np.arange(rows.size)
+            self._is_open[rows] = True
 
-    def holds(self, commands: EncodedCommands, memory: Memory, ordinal: int) -> bool:
-        """Whether a command is one of these."""
-        return self.commands() is commands and self.memory() is memory and self.first <= ordinal < self.stop
+    def holds(self, commands: EncodedCommands, known: Known) -> bool:
+        """Whether these are commands of that program, with forms that are known there."""
+        return self._commands() is commands and self._known is known
+
+    def decide(self, begin: int, end: int) -> None:
+        """Find the forms of commands [begin, end), and plan those that are new."""
+        still_open = begin + np.flatnonzero(self._is_open[begin:end])
+        if not still_open.size:
+            return
+        commands, chosen = self._commands(), dict[tuple[int, int], list[int]]()
+        assert commands is not None
+        for row in still_open.tolist():
+            kind = int(self._kinds[row])
+            own, position = self._rows[kind], int(self._positions[row])
+            number, which = self._found(kind, own, position)
+            if number == UNKNOWN:
+                descriptor = own.raw[position, :-8].tobytes()
+                form = self._known.meet(kind, descriptor, *self._state(commands, row))
+                number, which = (UNKNOWN, 0) if form is None else form[:2]
+            if number != UNKNOWN and len(self._known.shapes[kind][which].shape.slots) <= MOST_SLOTS:
+                self.numbers[row] = number
+                chosen.setdefault((kind, which), []).append(position)
+        self._is_open[begin:end] = False
+        for (kind, which), positions in chosen.items():
+            own = self._rows[kind]
+            self._see(kind, own)
+            for slot, (space, offset) in enumerate(own.locations[which]):
+                rows = own.rows[positions]
+                self.spaces[rows, slot], self.offsets[rows, slot] = space[positions], offset[positions]
+
+    def _found(self, kind: int, own: _Rows, position: int) -> tuple[int, int]:
+        """Number and shape of the form of a command, if it is known."""
+        self._see(kind, own)
+        for which, (keys, (_, numbers)) in enumerate(zip(own.keys, self._known.shapes.get(kind, ()), strict=False)):
+            number = numbers.get(keys[position])
+            if number is not None:
+                return number, which
+        return UNKNOWN, 0
+
+    def _see(self, kind: int, own: _Rows) -> None:
+        """Take locations and keys of all commands by the shapes of their kind that are new."""
+        shapes = self._known.shapes.get(kind, ())
+        while len(own.keys) < len(shapes):
+            shape = shapes[len(own.keys)].shape
+            if shape.needs_registers and not own.registers:
+                commands = self._commands()
+                assert commands is not None
+                own.registers = [self._state(commands, row)[1] or {} for row in own.rows.tolist()]
+            locations = [locations_of(own.raw, slot, self._chip.geometry, own.registers) for slot in shape.slots]
+            own.locations.append(locations)
+            own.keys.append(keys_of(own.raw, shape, locations, self._chip.geometry, own.registers))
+
+    def _state(self, commands: EncodedCommands, row: int) -> tuple[int, Registers | None]:
+        """The core of a command, and its registers, if these are known."""
+        core = int(commands.cores[self.first + row])
+        return core, None if commands.registers is None else commands.registers(core, self.first + row)
 
 
-def locations_of(raw: NDArray[np.uint8], slot: AddressSlot, geometry: Geometry) -> Locations:
+def locations_of(
+    raw: NDArray[np.uint8], slot: AddressSlot, geometry: Geometry, registers: Sequence[Registers]
+) -> Locations:
     """Space and offset of a slot in many descriptors, (commands, bytes and eight more); as ``AddressSlot.located``."""
-    low = _bits(raw, slot.low, slot.low_mask)
+    if slot.register >= 0:
+        low = np.array([own.get(slot.register, 0) for own in registers], np.int64)
+    else:
+        low = _bits(raw, slot.low, slot.low_mask)
     if slot.high >= 0:
         return _located(_bits(raw, slot.high, slot.high_mask) << 32 | low, geometry)
     low = low + slot.first
-    if slot.is_static:
-        return np.full(low.size, SPACES[Space.STATIC]), low % geometry.static_bytes
+    if slot.space is not None:
+        offsets = low % geometry.static_bytes if slot.space is Space.STATIC else low
+        return np.full(low.size, SPACES[slot.space]), offsets
     spaces, offsets = _located(low, geometry)
     is_local = low < geometry.local_bytes
     return np.where(is_local, SPACES[Space.LOCAL], spaces), np.where(is_local, low, offsets)
@@ -74,7 +167,13 @@ def _located(addresses: NDArray[np.int64], geometry: Geometry) -> Locations:
     return spaces, offsets
 
 
-def keys_of(raw: NDArray[np.uint8], shape: Shape, locations: Sequence[Locations], geometry: Geometry) -> list[bytes]:
+def keys_of(
+    raw: NDArray[np.uint8],
+    shape: Shape,
+    locations: Sequence[Locations],
+    geometry: Geometry,
+    registers: Sequence[Registers],
+) -> list[bytes]:
     """The key of each command's form, as ``key_of`` gives it."""
     mask = np.frombuffer(shape.mask.to_bytes(shape.size, "little"), np.uint8)
     parts: list[Array] = [raw[:, : shape.size] & mask]
@@ -82,6 +181,9 @@ def keys_of(raw: NDArray[np.uint8], shape: Shape, locations: Sequence[Locations]
         is_local = spaces == SPACES[Space.LOCAL]
         lanes = np.where(is_local, offsets // geometry.lane_bytes, -1 - spaces).astype("<i8")
         parts.append(lanes.reshape(-1, 1).view(np.uint8))
+    for register in shape.registers:
+        values = np.array([own.get(register, 0) for own in registers], "<i8")
+        parts.append(values.reshape(-1, 1).view(np.uint8))
     keys = np.concatenate(parts, axis=1)
     data, width = keys.tobytes(), keys.shape[1]
     return [data[start : start + width] for start in range(0, len(data), width)]

@@ -16,6 +16,8 @@ from tdb_dap.targets.declaration.instruction_set import Instruction
 from tdb_dap.targets.declaration.rows import Row
 
 Located = tuple[Space, int]
+Registers = Mapping[int, int]
+"""Configuration registers by their numbers; one that was not written is 0."""
 
 
 class AddressSlot(NamedTuple):
@@ -29,17 +31,22 @@ class AddressSlot(NamedTuple):
     high_mask: int
     first: int
     """Bytes from the address to the tensor."""
-    is_static: bool
-    """The address is an offset in static memory."""
+    space: Space | None
+    """The address is an offset in this memory; None: the address says which."""
+    register: int = -1
+    """The configuration register that the address is in; -1: it is in the descriptor."""
 
-    def located(self, word: int, geometry: Geometry) -> Located:
+    def located(self, word: int, geometry: Geometry, registers: Registers | None) -> Located:
         """Space and offset in a descriptor, taken as a number."""
-        raw = word >> self.low & self.low_mask
+        if self.register >= 0:
+            raw = registers.get(self.register, 0) if registers is not None else 0
+        else:
+            raw = word >> self.low & self.low_mask
         if self.high >= 0:
             return geometry.locate((word >> self.high & self.high_mask) << 32 | raw)
         raw += self.first
-        if self.is_static:
-            return Space.STATIC, raw % geometry.static_bytes
+        if self.space is not None:
+            return self.space, raw % geometry.static_bytes if self.space is Space.STATIC else raw
         return (Space.LOCAL, raw) if raw < geometry.local_bytes else geometry.locate(raw)
 
 
@@ -52,6 +59,13 @@ class Shape(NamedTuple):
     """The bits that are neither addresses nor ids."""
     size: int
     """Bytes of a descriptor."""
+    registers: tuple[int, ...] = ()
+    """Configuration registers that tell forms from each other."""
+
+    @property
+    def needs_registers(self) -> bool:
+        """Whether a command's form depends on registers."""
+        return bool(self.registers) or any(slot.register >= 0 for slot in self.slots)
 
 
 def lane_of(location: Located, geometry: Geometry) -> int:
@@ -64,20 +78,28 @@ SPACES = {space: number for number, space in enumerate(Space)}
 """Numbers of spaces."""
 
 
-def key_of(word: int, shape: Shape, locations: Sequence[Located], geometry: Geometry) -> bytes:
+def key_of(
+    word: int, shape: Shape, locations: Sequence[Located], geometry: Geometry, registers: Registers | None
+) -> bytes:
     """The bytes that tell the form of a command from others of its shape."""
-    lanes = [lane_of(location, geometry) for location in locations]
-    return (word & shape.mask).to_bytes(shape.size, "little") + struct.pack(f"<{len(lanes)}q", *lanes)
+    numbers = [lane_of(location, geometry) for location in locations]
+    numbers += [registers.get(register, 0) if registers is not None else 0 for register in shape.registers]
+    return (word & shape.mask).to_bytes(shape.size, "little") + struct.pack(f"<{len(numbers)}q", *numbers)
 
 
 class PlacelessFields(Fields):
     """Fields of a command without its addresses and ids: a function that asks for one of them gets no plan."""
 
     def __init__(
-        self, fields: Fields, names: Iterable[str], without: frozenset[str], locations: Mapping[str, Located]
+        self,
+        fields: Fields,
+        names: Iterable[str],
+        without: frozenset[str],
+        locations: Mapping[str, Located],
+        registers: Registers,
     ) -> None:
         values = {name: fields.number(name) for name in names if fields.has(name) and name not in without}
-        super().__init__(values, fields.sub, fields.geometry, 0, _NoRegisters(), fields.conventions)
+        super().__init__(values, fields.sub, fields.geometry, 0, registers, fields.conventions)
         self.__dict__.update({f"{side} located": location for side, location in locations.items()})
         self.without = without
 
@@ -92,11 +114,35 @@ class PlacelessFields(Fields):
         return super().has(name)
 
 
-class _NoRegisters(Mapping[int, int]):
+class NoRegisters(Mapping[int, int]):
     """Registers of any value: nobody may ask for one."""
 
     def __getitem__(self, key: int) -> NoReturn:
         raise Unplanned(f"register {key}")
+
+    def __iter__(self) -> NoReturn:
+        raise Unplanned("the registers")
+
+    def __len__(self) -> NoReturn:
+        raise Unplanned("the registers")
+
+
+class UnknownRegisters(Exception):
+    """A form depends on registers, and nobody knows them."""
+
+
+class SeenRegisters(Mapping[int, int]):
+    """Registers, and which ones were asked for; without ``values`` UnknownRegisters for each."""
+
+    def __init__(self, values: Registers | None) -> None:
+        self._values = values
+        self.seen = set[int]()
+
+    def __getitem__(self, key: int) -> int:
+        if self._values is None:
+            raise UnknownRegisters
+        self.seen.add(key)
+        return self._values.get(key, 0)
 
     def __iter__(self) -> NoReturn:
         raise Unplanned("the registers")
@@ -149,7 +195,8 @@ def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
         row = rows[role]
         used = _fields_of(row, real)
         fields.update(used)
-        slot = _slot(row, used, encoding, row.in_static is not None and bool(row.in_static(real)))
+        in_static = row.in_static is not None and row.in_static(real)
+        slot = _slot(row, used, encoding, Space.STATIC if in_static else Space.L2 if row.in_l2 else None)
         if slot not in slots:
             slots.append(slot)
         numbers[role] = slots.index(slot)
@@ -177,11 +224,13 @@ class Form(NamedTuple):
     """The slot of each tensor, by role."""
 
 
-def form_of(bound: Bound, encoding: Encoding) -> Form:
-    """The form of a command; Unplanned where addresses say anything but where tensors are."""
+def form_of(bound: Bound, encoding: Encoding, addresses: Addresses, registers: Registers) -> Form:
+    """The form of a command; Unplanned where addresses say anything but where tensors are.
+
+    ``registers``: as the function that computes it sees them.
+    """
     family, real = bound.family, bound.fields
-    addresses = addresses_of(bound, encoding)
-    placeless = PlacelessFields(real, encoding.names, addresses.fields, addresses.sides)
+    placeless = PlacelessFields(real, encoding.names, addresses.fields, addresses.sides, registers)
     operands = _bound_again(dict(family.operands), bound.operands, placeless)
     results = _bound_again(dict(family.results), bound.results, placeless)
     return Form(BoundForm(family, placeless, operands, results, bound.kind), addresses.numbers)
@@ -191,19 +240,23 @@ def _fields_of(row: Row, fields: Fields) -> tuple[str, ...]:
     """The fields that hold the address of a row's tensor, the low part first."""
     if row.side:
         return fields.device_address_fields(f"{row.side}_start_addr")
+    if row.register is not None:
+        return ()
     name = row.address_field(fields)
     if name is None:
         raise Unplanned("an address that is not a field")
     return (name,)
 
 
-def _slot(row: Row, fields: tuple[str, ...], encoding: Encoding, is_static: bool) -> AddressSlot:
+def _slot(row: Row, fields: tuple[str, ...], encoding: Encoding, space: Space | None) -> AddressSlot:
+    if row.register is not None:
+        return AddressSlot(0, 0, -1, 0, row.first, None, row.register)
     parts: list[tuple[int, int]] = []
     for name in fields:
         _, bit, width = encoding.instruction.by_name[encoding.names[name]]
         parts.append((bit, (1 << width) - 1))
     low, high = parts if len(parts) > 1 else (parts[0], (-1, 0))
-    return AddressSlot(*low, *high, row.first, is_static)
+    return AddressSlot(*low, *high, row.first, space)
 
 
 def _origin(location: Located, geometry: Geometry) -> Located:

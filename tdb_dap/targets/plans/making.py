@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F32, Array
+from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic.elements import Elements, moved
 from tdb_dap.targets.arithmetic.stored import AXES, Place, Stored, Unplanned, Value
 from tdb_dap.targets.arithmetic.sums import Sums
 from tdb_dap.targets.kernel.constants import Function
-from tdb_dap.targets.kernel.records import ElementsRecord, ProductRecord
+from tdb_dap.targets.kernel.records import ElementsRecord
 from tdb_dap.targets.plans.forms import Form
 from tdb_dap.targets.plans.products import product_of
-from tdb_dap.targets.plans.tensors import Index, Tensor
+from tdb_dap.targets.plans.tensors import Index, Tensor, in_shape
 from tdb_dap.targets.plans.windows import convolution_of, windows_of
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics.execute import constant_bits, function_of
 from tdb_dap.targets.semantics.registry import MOVES, PRODUCTS, Convolved, Described, MatrixProduct, Operation, Semantic
-from tdb_dap.targets.semantics.rules import Rules
 
 _WITH_TABLE = frozenset({Function.SERIES, Function.LOOKED_UP, Function.SCATTERED})
 """Functions whose table is read for every element."""
@@ -39,6 +40,8 @@ class Made:
     sub: tuple[str, int]
     """Family and operation, by which the function is registered."""
     function: Semantic
+    block: bytes
+    """The records of ``calls``."""
 
 
 def make(name: str, form: Form, rules: Rules) -> Made:
@@ -54,7 +57,7 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     if not result.has_apart():
         raise Unplanned("elements of the result that overlap")
     calls: list[ElementsRecord] = []
-    product: ProductRecord | None = None
+    product: kernel.Product | None = None
     with np.errstate(all="ignore"):
         if function in PRODUCTS:
             sums = _sums(PRODUCTS[function], form, tensors, (role, result), rules)
@@ -84,10 +87,10 @@ def make(name: str, form: Form, rules: Rules) -> Made:
             for each, order, slot in zip(every, orders, numbers, strict=True)
         ]
     )
-    plan = kernel.plan(form.bound.fields.geometry.lane_bytes, extents, calls, product)
+    block = kernel.block(form.bound.fields.geometry.lane_bytes, extents, calls, product)
     slots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
     sub = form.bound.family.name, form.bound.fields.sub
-    return Made(plan, slots, sub, function)
+    return Made(kernel.plan(block), slots, sub, function, block)
 
 
 def _is_over(old: str, form: Form, tensors: dict[str, Tensor], result: tuple[str, Tensor]) -> bool:
@@ -207,6 +210,8 @@ def _part(tensor: Tensor, index: Index, result: tuple[int, ...]) -> Array:
         if piece.shape != tuple(part.stop - part.start for part in own):
             raise Unplanned("a layout of more axes")
         return piece
+    if len(shape) == 1 and tensor.view.space is Space.L2:
+        return tensor.array  # a table: whole for each part
     if len(shape) != len(index):
         raise Unplanned("operands of other axes than the result")
     chosen = [slice(None)] * len(shape)
@@ -237,14 +242,14 @@ def _moved(
         if not isinstance(moved, np.ndarray) or not _is_part(moved, source.array):
             raise Unplanned("words that are moved in more than one step")
         spread = np.broadcast_to(moved, shape)
-        pairs = [(_shaped(spread[index], piece.shape), piece) for index, piece in to.pieces]
+        pairs = [(in_shape(spread[index], piece.shape), piece) for index, piece in to.pieces]
     elif not MOVES[function] or math.prod(source.view.shape) != math.prod(shape):
         raise Unplanned("words of a tensor that is cut are moved in another order")
     elif to.array is not None:
-        target = _shaped(to.array, source.view.shape)
-        pairs = [(piece, _shaped(target[index], piece.shape)) for index, piece in source.pieces]
+        target = in_shape(to.array, source.view.shape)
+        pairs = [(piece, in_shape(target[index], piece.shape)) for index, piece in source.pieces]
     elif source.view.shape == shape and [index for index, _ in source.pieces] == [index for index, _ in to.pieces]:
-        pairs = [(a, _shaped(b, a.shape)) for (_, a), (_, b) in zip(source.pieces, to.pieces, strict=True)]
+        pairs = [(a, in_shape(b, a.shape)) for (_, a), (_, b) in zip(source.pieces, to.pieces, strict=True)]
     else:
         raise Unplanned("tensors that are cut in different ways")
     return [_move(*_squeezed(a, b)) for a, b in pairs]
@@ -262,16 +267,6 @@ def _is_part(part: Array, array: Array) -> bool:
     while array.base is not None and isinstance(array.base, np.ndarray):
         array = array.base
     return part is array
-
-
-def _shaped(numbers: Array, shape: tuple[int, ...]) -> Array:
-    """The same numbers, where they are, in another shape."""
-    if numbers.shape == shape:
-        return numbers
-    shaped = numbers.reshape(shape)
-    if not _is_part(shaped, numbers):
-        raise Unplanned("a shape in which the words are not in equal steps")
-    return shaped
 
 
 def _squeezed(source: Array, to: Array) -> tuple[Array, Array]:

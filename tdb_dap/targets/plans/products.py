@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F32
-from tdb_dap.targets.arithmetic.stored import FLOATS, Unplanned
+from tdb_dap.targets.arithmetic.stored import AXES, FLOATS, Unplanned
 from tdb_dap.targets.arithmetic.sums import BYTES, Image, Pair, Size, Step, Sums
 from tdb_dap.targets.kernel.constants import LARGEST_GROUP, Accumulation, Part
 from tdb_dap.targets.plans.packing import MOST_PRODUCTS, constant, format_of
@@ -50,14 +50,20 @@ def product_of(product: MatrixProduct, tensors: Mapping[str, Tensor], result: Te
         pack += _parts(tensors[role], numbers[role], part, steps)
     starts: list[Pair] = []
     for number, start in enumerate(product.starts):
+        part = Part(Part.FIRST_START + number)
+        if isinstance(start, str) and len(tensors[start].view.shape) == AXES:
+            shape, lanes = _on_lanes(tensors[start], numbers[start], part, (rows, columns))
+            pack += lanes
+            starts.append(shape[::-1] if turned else shape)
+            continue
         shape = _pair(tensors[start].view.shape) if isinstance(start, str) else _pair(start.shape)
         if any(extent not in (1, own) for extent, own in zip(shape, (rows, columns), strict=True)):
             raise Unplanned("a start of another shape")
         if isinstance(start, str):
             steps = (1, shape[0]) if turned else (shape[1], 1)
-            pack += _parts(tensors[start], numbers[start], Part(Part.FIRST_START + number), steps)
+            pack += _parts(tensors[start], numbers[start], part, steps)
         else:
-            pack.append(constant(start, Part(Part.FIRST_START + number)))
+            pack.append(constant(start, part))
         starts.append(shape[::-1] if turned else shape)
     places = np.arange(size.columns, dtype=np.int64)
     taps = np.arange(size.products, dtype=np.int64) * size.columns
@@ -75,7 +81,24 @@ def product_of(product: MatrixProduct, tensors: Mapping[str, Tensor], result: Te
         steps=product.steps,
         group=product.group,
         rectifies=product.rectifies,
+        is_zero_positive=product.is_zero_positive,
+        adds_last=product.adds_last,
     )
+
+
+def _on_lanes(tensor: Tensor, source: int, part: Part, size: Pair) -> tuple[Pair, list[Step]]:
+    """The shape of a start that is stored on lanes, and its packing steps: a row that every lane has, or a column."""
+    (_, lanes, _, width), array, (rows, columns) = tensor.view.shape, tensor.array, size
+    form = format_of(tensor.view.dtype)
+    if array is None:
+        raise Unplanned("a start in several pieces")
+    if (lanes, width) == (rows, 1) and columns > 1:
+        return (rows, 1), [Step(array, form, 0, (0, 1, 0, 0), part, source)]
+    if width != columns:
+        raise Unplanned("a start of another shape")
+    used = array[:, : max(1, min(rows, lanes))]
+    alike = [Step(used, form, 0, (0, 0, 0, 0), Part.ALIKE, source)] if used.shape[1] > 1 else []
+    return (1, columns), [Step(array[:, :1], form, 0, (0, 0, 0, 1), part, source), *alike]
 
 
 def _accumulation(product: MatrixProduct) -> Accumulation:

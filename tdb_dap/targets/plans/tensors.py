@@ -26,6 +26,24 @@ _MANY_PARTS = 64
 Index = tuple[slice, ...]
 
 
+def in_shape(numbers: Array, shape: tuple[int, ...]) -> Array:
+    """The same numbers, where they are, in another shape; Unplanned where they are not in equal steps in it."""
+    if numbers.shape == shape:
+        return numbers
+    try:
+        if _COPIES:
+            shaped = numbers.view()
+            shaped.shape = shape
+            return shaped
+        return numbers.reshape(shape, copy=False)
+    except (AttributeError, ValueError):
+        raise Unplanned("a shape in which the words are not in equal steps") from None
+
+
+_COPIES = np.lib.NumpyVersion(np.__version__) < "2.1.0"
+"""Whether ``reshape`` may copy: that would read all words of the memory that a plan is made for."""
+
+
 class Tensor:
     """A tensor in separate memory, laid out as on the chip, at the first byte of its lane."""
 
@@ -47,6 +65,7 @@ class Tensor:
         self.low, self.high = start - view.address, stop - view.address
         pointer: int = self._memory.__array_interface__["data"][0]
         self.origin = pointer - self.low
+        self.pieces = [(index, _plain(piece, index)) for index, piece in self.pieces]
         only = self.pieces[0][1] if len(self.pieces) == 1 else None
         self.array = only if only is not None and only.shape == view.shape else None
 
@@ -152,6 +171,15 @@ class Tensor:
                     return False
                 reached += (extent - 1) * stride
         return True
+
+
+def _plain(piece: Array, index: Index) -> Array:
+    """A piece with the axes of its tensor, where words that are stored together are in equal steps."""
+    shape = tuple([part.stop - part.start for part in index])
+    try:
+        return in_shape(piece, shape) if piece.ndim > len(shape) else piece
+    except Unplanned:
+        return piece
 
 
 def _batches(part: Segment) -> list[Segment]:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F32, Array
-from tdb_dap.targets.arithmetic.stored import FLOATS, Unplanned
+from tdb_dap.engine.hardware.dtypes import F32, SI8, SI16, Array
+from tdb_dap.targets.arithmetic.stored import AXES, FLOATS, Stored, Unplanned
 from tdb_dap.targets.arithmetic.sums import BYTES, Group, Image, Pair, Size, Step, Sums, Window
 from tdb_dap.targets.arithmetic.windows import offsets
 from tdb_dap.targets.declaration.fields import Fields
@@ -70,7 +70,7 @@ def convolution_of(x: Convolved, tensors: Mapping[str, Tensor], result: Tensor, 
     group = x.group
     if group is not None and group.size > padded.channels:
         group = replace(group, size=padded.channels)
-    runs = _runs(padded.channels, x.steps is None and group is None, group)
+    runs = _runs(padded.channels, x.steps is None and group is None, group, x.by_parity)
     count = sum(run.width for run in runs) * padded.taps.size
     how = (
         Accumulation.GEMM_INT
@@ -100,6 +100,8 @@ def convolution_of(x: Convolved, tensors: Mapping[str, Tensor], result: Tensor, 
             pack += four_axes(tensors[start], numbers[start], Part(Part.FIRST_START + number), by_rows)
         else:
             raise Unplanned("a start of another shape")
+    if x.table is not None:
+        pack += _table(tensors[x.table], numbers[x.table], rows, 1)
     planes = np.arange(batches, dtype=np.int64) * padded.channels * padded.plane
     taps, places = _taps(runs, padded), (planes[:, None] + padded.places).reshape(-1)
     return Sums(
@@ -116,6 +118,8 @@ def convolution_of(x: Convolved, tensors: Mapping[str, Tensor], result: Tensor, 
         group=group,
         steps=x.steps,
         rectifies=x.rectifies,
+        adds_last=x.adds_last,
+        halves=x.by_parity,
     )
 
 
@@ -153,6 +157,8 @@ def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fiel
         rows = 1 if how == Accumulation.WINDOW_MAX else size.rows
         starts.append((rows, 1))
         pack.append(constant(np.zeros((1, 1), np.int64) if x.start is None else x.start, Part.FIRST_START, rows))
+    if x.table is not None:
+        pack += _table(tensors[x.table], numbers[x.table], channels, batches)
     by_rows = (channels * size.columns, size.columns, width, 1)
     step = f.res_op_y_str * padded.wide, f.res_op_x_str
     return Sums(
@@ -166,7 +172,9 @@ def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fiel
         starts=starts,
         zero=x.zero,
         steps=x.steps,
-        window=Window(image.view.dtype, x.is_last, x.is_zero_positive, (height, width, *step)),
+        is_zero_positive=x.is_zero_positive,
+        adds_last=x.adds_last,
+        window=Window(image.view.dtype, x.is_last, (height, width, *step)),
     )
 
 
@@ -194,17 +202,40 @@ def _in_each_batch(
         yield Step(spread, format_of(tensor.view.dtype), index[1].start * steps[1], steps, part, source)
 
 
+def _table(tensor: Tensor, source: int, channels: int, batches: int) -> Iterator[Step]:
+    """The multiplier, shift and zero point of each channel of all batches.
+
+    (1, channels, 1, 2) words of 32 bits: the second one has the shift in its low byte, the zero point in its high half.
+    """
+    if tensor.view.shape != (1, channels, 1, 2):
+        raise Unplanned("a table of another shape")
+    for index, piece in tensor.pieces:
+        if piece.ndim != AXES:
+            raise Unplanned("a layout of more axes")
+        words = Stored(np.broadcast_to(piece, (batches, *piece.shape[1:])), tensor.view.dtype)
+        second = words._replace(bits=words.bits[..., 1:])
+        for part, own in (
+            (Part.MULTIPLIER, words._replace(bits=words.bits[..., :1])),
+            (Part.AMOUNT, second.part(SI8, 0)),
+            (Part.ZERO_POINT, second.part(SI16, 2)),
+        ):
+            yield Step(own.bits, format_of(own.dtype), index[1].start, (channels, 1, 0, 0), part, source)
+
+
 class _Run(NamedTuple):
-    """Channels whose products stand together: for each tap all of them."""
+    """Channels whose products stand together, for each tap all of them: every ``step``-th of [start, stop)."""
 
     start: int
     stop: int
     width: int
     """Places for channels, of which the last ones may be empty."""
+    step: int = 1
 
 
-def _runs(channels: int, by_channel: bool, group: Group | None) -> list[_Run]:
-    """The order of products: channel by channel, by groups of channels, or as weights are stored."""
+def _runs(channels: int, by_channel: bool, group: Group | None, by_parity: bool) -> list[_Run]:
+    """The order of products: channel by channel, by groups of channels, even ones first, or as weights are stored."""
+    if by_parity:
+        return [_Run(first, channels, -(-channels // 2), 2) for first in (0, 1)]
     most = 1 if by_channel else _BLOCK if group is None else group.size
     return [
         _Run(start, min(channels, start + most), min(most, channels - start) if group is None else most)
@@ -217,7 +248,8 @@ def _taps(runs: list[_Run], padded: _Padded) -> Array:
     taps: list[Array] = []
     for run in runs:
         channels = np.full(run.width, -1, np.int64)
-        channels[: run.stop - run.start] = np.arange(run.start, run.stop)
+        own = np.arange(run.start, run.stop, run.step)
+        channels[: own.size] = own
         taps.append(np.where(channels < 0, -1, channels * padded.plane + padded.taps[:, None]).reshape(-1))
     return np.concatenate(taps)
 
@@ -236,14 +268,18 @@ def _weights(x: Convolved, weight: Tensor, source: int, runs: list[_Run], count:
         for block in blocks:
             words = block[:, :, ::-1, ::-1] if x.is_rotated else block
             stop = start + block.shape[1]
-            if len(runs) == channels:
+            if len(runs) == channels and runs[0].step == 1:
                 yield Step(words, form, row + start * taps, (count, taps, wide, 1), Part.LEFT_FACTORS, source)
-            for run in runs if len(runs) < channels else ():
-                low, end = max(start, run.start), min(stop, run.stop)
+                start = stop
+                continue
+            top = row
+            for run in runs:
+                low, end = max(start + (run.start - start) % run.step, run.start), min(stop, run.stop)
                 if low < end:
-                    first = row + run.start * taps + low - run.start
-                    chosen = words[:, low - start : end - start].transpose(0, 2, 3, 1)
+                    first = top + (low - run.start) // run.step
+                    chosen = words[:, low - start : end - start : run.step].transpose(0, 2, 3, 1)
                     yield Step(chosen, form, first, (count, wide * run.width, run.width, 1), Part.LEFT_FACTORS, source)
+                top += run.width * taps
             start = stop
         if start != index[1].stop:
             raise Unplanned("weights in another order")

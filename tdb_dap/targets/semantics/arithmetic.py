@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import BF16, F8E4M3, F8E5M2, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
+from tdb_dap.engine.hardware.dtypes import (
+    BF16,
+    F8E4M3,
+    F8E5M2,
+    F16,
+    F32,
+    SI8,
+    SI16,
+    SI32,
+    UI8,
+    UI16,
+    UI32,
+    Array,
+    DType,
+)
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.arithmetic import elements, float32
 from tdb_dap.targets.arithmetic.halves import calculated
 from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps
 from tdb_dap.targets.arithmetic.rounding import convert, converted_at_once, to_float8
 from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_EVEN, saturate, shift
-from tdb_dap.targets.arithmetic.stored import Value
+from tdb_dap.targets.arithmetic.stored import Stored, Value
 from tdb_dap.targets.families import arithmetic as op
-from tdb_dap.targets.kernel.constants import Operator
+from tdb_dap.targets.kernel.constants import Condition, Operator
 from tdb_dap.targets.semantics.finish import finite_half
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
@@ -33,9 +47,11 @@ FLOATS8 = (F8E4M3, F8E5M2)
 def cast(x: Operation) -> Array:
     """result = left converted by round mode; see ``rounding.convert``."""
     left = x["left"]
-    at_once = converted_at_once(left.stored, x.dtype, x.fields.opd2_n_str)
+    is_finite = bool(x.fields.sym_range and x.rules.symmetric_casts and x.rules.symmetric_floats)
+    is_finite &= left.dtype is F32 and x.dtype in (F16, BF16) and x.dtype.name not in x.rules.finite_casts
+    at_once = converted_at_once(left.stored, x.dtype, x.fields.opd2_n_str, is_finite)
     if at_once is not None:
-        return _limited_cast(x, at_once)
+        return at_once if is_finite else _limited_cast(x, at_once)
     if left.dtype.kind in "iu" and left.dtype.bits == 8 and left.bits.size > _BYTES.size:
         return _cast(x, _BYTES)[left.bits]
     return _cast(x, left.bits)
@@ -93,10 +109,16 @@ def invert(x: Operation) -> Array:
     return x.dtype.encode(~x["left"].numbers.astype(np.int64))
 
 
+_BITWISE = {op.AND: Operator.AND, op.OR: Operator.OR, op.XOR: Operator.EXCLUSIVE_OR}
+
+
 @semantics("arith", op.AND, op.OR, op.XOR)
 def bitwise(x: Operation) -> Array:
     """and, or, xor of the stored words."""
     x.require_integers("left", "right")
+    at_once = elements.bitwise(_BITWISE[x.fields.sub], x["left"].stored, x["right"].stored, x.dtype.itemsize)
+    if at_once is not None:
+        return at_once
     function = {op.AND: np.bitwise_and, op.OR: np.bitwise_or, op.XOR: np.bitwise_xor}[x.fields.sub]
     return function(x["left"].bits, x["right"].bits).astype(x.dtype.bits_dtype)
 
@@ -107,8 +129,8 @@ def absolute(x: Operation) -> Array:
     left = x["left"]
     if left.dtype.itemsize != x.dtype.itemsize:
         raise NotSimulated(f"the absolute value of {left.dtype} as {x.dtype} is not known")
-    if left.dtype is F32 and x.dtype is F32 and not x.rules.flushes_absolute:
-        words = elements.magnitudes(left.stored)
+    if left.dtype is x.dtype and left.dtype.name in ("f32", "f16"):
+        words = elements.magnitudes(left.stored, x.rules.flushes_absolute)
         if words is not None:
             return words
     if left.dtype.is_float:
@@ -149,10 +171,22 @@ def conditions(left: Value, right: Value) -> tuple[Array, Array, Array]:
 @semantics("arith", op.SELECT_GREATER, op.SELECT_EQUAL, op.SELECT_LESS)
 def select(x: Operation) -> Array:
     """condition(left, right) ? third : 0."""
+    third, zero = x["third"], Stored(np.zeros((1, 1, 1, 1), x.dtype.bits_dtype), x.dtype)
+    if third.dtype.itemsize == x.dtype.itemsize:
+        sides = x["left"].stored, x["right"].stored
+        at_once = elements.selected(_CONDITIONS[x.fields.sub], *sides, third.stored, zero)
+        if at_once is not None:
+            return at_once
     greater, equal, less = conditions(x["left"], x["right"])
     chosen = {op.SELECT_GREATER: greater, op.SELECT_EQUAL: equal, op.SELECT_LESS: less}[x.fields.sub]
-    zero = np.zeros(1, x.dtype.bits_dtype)
-    return np.where(chosen, x["third"].bits.astype(x.dtype.bits_dtype), zero)
+    return np.where(chosen, third.bits.astype(x.dtype.bits_dtype), zero.bits)
+
+
+_CONDITIONS = {
+    op.SELECT_GREATER: Condition.IS_GREATER,
+    op.SELECT_EQUAL: Condition.IS_EQUAL,
+    op.SELECT_LESS: Condition.IS_LESS,
+}
 
 
 @semantics("arith", op.MUL, op.ADD, op.SUB, op.MAX, op.MIN, op.DIVIDE, op.DISTANCE, op.MAC)

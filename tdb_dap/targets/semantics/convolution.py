@@ -20,7 +20,7 @@ from tdb_dap.targets.arithmetic.sums import Group
 from tdb_dap.targets.arithmetic.windows import border, offsets, padded, windows
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.convolution import ZERO_REGISTER
-from tdb_dap.targets.semantics.finish import channel_scale, limited, rectified, requantisation, scaled
+from tdb_dap.targets.semantics.finish import channel_scale, limited, rectified, requantisation, scaled, table_of
 from tdb_dap.targets.semantics.registry import Convolved, Operation, multiplies, semantics
 
 # Numbers held at once in columns of integers.
@@ -35,7 +35,7 @@ def _convolved(x: Operation) -> Convolved:
         raise Unplanned("one weight, weights of another size, or sums in another order")
     fill = border(f, x.get("pad_value"), f.res1_addr, dtype.bits_dtype)
     starts: tuple[str | Array, ...] = old
-    group = steps = None
+    group = steps = table = None
     if dtype.is_float:
         if dtype.itemsize == 1 or (x.rules.symmetric_sums and f.sym_range):
             raise Unplanned("sums of 8-bit floats, or limits")
@@ -47,15 +47,20 @@ def _convolved(x: Operation) -> Convolved:
             size = group_size(x.rules.channel_group, dtype)
             group = Group(size, x.rules.nan_wins, x.rules.drops_bits and dtype is F16)
             starts = (_bias_column(bias) if bias.is_constant else "bias", *old)
-    elif dtype.itemsize > 1 or _kernel_zero(x).any() or _is_unsigned(x) or f.is_fused:
-        raise Unplanned("words, a zero point, or steps by registers")
+    elif dtype.itemsize > 1 or "kernel_zero" in x or _kernel_zero(x).any() or _is_unsigned(x):
+        raise Unplanned("words, a zero point, or sums without a sign")
+    elif f.is_fused:
+        if old:
+            raise Unplanned("two starts of whole numbers")
+        starts = (bias.numbers.astype(np.int64).reshape(1, 1) if bias.is_constant else "bias",)
+        steps, table = requantisation(x, wraps=True, saturates_words=True, without_table=True), table_of(x)
     else:
         steps = _steps(x)
     is_rotated = bool(f.kernel_rotate and x.rules.rotates)
     is_image_first = x.rules.image_nan_first
     is_rectified = bool(dtype.is_float and f.is_fused and f.relu)
     how = x.rules.first_zero, is_image_first, steps, group, is_rectified
-    return Convolved("input", "weight", is_rotated, fill, starts, *how)
+    return Convolved("input", "weight", is_rotated, fill, starts, *how, table=table)
 
 
 @multiplies(_convolved)

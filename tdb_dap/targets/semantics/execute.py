@@ -18,9 +18,9 @@ from tdb_dap.targets.families.compare import SELECT_EQUAL
 from tdb_dap.targets.families.matrix import NN, NT, TT
 from tdb_dap.targets.families.pooling import AVERAGE, DEPTHWISE, MAXIMUM, MINIMUM
 from tdb_dap.targets.families.quantize import DQ0, DQ1, DQ2, RQ1
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.registry import Operation, Semantic
-from tdb_dap.targets.semantics.rules import Rules
 
 # Families that move no data in this machine: other cores' turns are the scheduler's business.
 _WITHOUT_EFFECT = frozenset({"system", "registers"})

@@ -92,14 +92,19 @@ def scaled_integers(x: Operation, total: Array, scale: Array) -> Array:
 
 
 def requantisation(
-    x: Operation, wraps: bool, holds_32_bits: bool = True, limits_sums: bool = True, saturates_words: bool = False
+    x: Operation,
+    wraps: bool,
+    holds_32_bits: bool = True,
+    limits_sums: bool = True,
+    saturates_words: bool = False,
+    without_table: bool = False,
 ) -> Steps:
     """Steps after an integer sum (n, c, h, w): shift(max(total, 0) * multiplier) + zero point.
 
     The maximum only if rectified. The sum is held in 32 bits if ``holds_32_bits``. Limited to the result format; 32-bit
     results wrap if ``wraps``, else they saturate; requantised ones saturate as signed words if ``saturates_words``.
     sym_range: -128 becomes -127, without requantisation only if ``limits_sums``. Numbers come from configuration
-    registers, or per channel from a table.
+    registers, or per channel from a table, which is left out ``without_table``.
     """
     f = x.fields
     multiplier: Array | int = 1
@@ -111,7 +116,7 @@ def requantisation(
             multiplier = signed(f.register(op.TABLE_REGISTER), 32)
             amount = signed(f.register(op.SHIFT_REGISTER), 8)
             zero = signed(f.register(op.OUTPUT_ZERO_REGISTER), 16)
-        else:
+        elif not without_table:
             words = table.numbers.astype(np.int64)
             multiplier = words[..., :1]
             amount = SI8.decode(words[..., 1:].astype(np.uint8)).astype(np.int64)
@@ -125,6 +130,11 @@ def requantisation(
     held, rectified = bool(f.rq and holds_32_bits), bool(f.relu)
     mode = f.opd2_n_str if f.rq else DOWN
     return Steps(mode, multiplier, amount, zero, held, rectified, (low, high))
+
+
+def table_of(x: Operation) -> str | None:
+    """The role of the table that ``requantisation`` takes its numbers from, if there is one."""
+    return "requantisation" if x.fields.rq and "requantisation" in x else None
 
 
 def requantized(x: Operation, total: Array, wraps: bool, holds_32_bits: bool = True) -> Array:

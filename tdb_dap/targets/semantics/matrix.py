@@ -131,21 +131,31 @@ def _product_on_lanes(x: Operation) -> MatrixProduct:
     if left.dtype is F32:
         if {right.dtype, x.dtype} != {F32}:
             raise Unplanned("other numbers than float32")
-        plain = _product(x, *order, *turned, (_bias(x).astype(np.float32), *old), None)
+        plain = _product(x, *order, *turned, (_first_start(x), *old), None)
         return replace(plain, rectifies=rectifies)
     if left.dtype in (F16, BF16):
         if right.dtype is not left.dtype or (x.rules.symmetric_sums and f.sym_range):
             raise Unplanned("factors of two formats, or limits")
         if x.rules.flushes_halves and "f16" in (left.dtype.name, x.dtype.name):
             raise Unplanned("halves without subnormals")
-        start = np.float32(0) + float32.flush(_bias(x).astype(np.float32))
-        plain = _product(x, *order, *turned, (start, *old), None)
-        return replace(plain, group=_group(x), rectifies=rectifies)
+        plain = _product(x, *order, *turned, (_first_start(x), *old), None)
+        return replace(plain, group=_group(x), rectifies=rectifies, is_zero_positive=True)
     if left.dtype.is_float or left.dtype.itemsize > 1 or right.dtype.itemsize > 1 or left.dtype.per_byte > 1:
         raise Unplanned("other numbers than bytes")
-    if _zero_points(x).any() or _bias(x).any() or (f.is_fused and f.rq and x.rules.matrix_scale):
+    bias = _first_start(x)
+    has_bias = isinstance(bias, str) or bool(bias.any())
+    if has_bias and old:
+        raise Unplanned("two starts of whole numbers")
+    if _zero_points(x).any() or (f.is_fused and f.rq and x.rules.matrix_scale):
         raise Unplanned("zero points and scales")
-    return _product(x, *order, *turned, old, _steps(x))
+    starts = ("bias",) if isinstance(bias, str) else (bias.astype(np.int64),) if has_bias else old
+    return _product(x, *order, *turned, starts, _steps(x))
+
+
+def _first_start(x: Operation) -> str | Array:
+    """The bias of the fused form, as a role, or as one float32."""
+    bias = x.get("bias")
+    return "bias" if bias is not None and not bias.is_constant else float32.flush(_bias(x).astype(np.float32))
 
 
 @multiplies(_product_on_lanes)

@@ -19,9 +19,9 @@ from tdb_dap.targets.arithmetic.sums import weighted as weighted_windows
 from tdb_dap.targets.arithmetic.sums import window_sums
 from tdb_dap.targets.arithmetic.windows import Windows, border, offsets, padded, taps
 from tdb_dap.targets.families import pooling as op
-from tdb_dap.targets.semantics.finish import channel_scale, finite_half, rectified, requantisation, scaled
+from tdb_dap.targets.rules import Extremum
+from tdb_dap.targets.semantics.finish import channel_scale, finite_half, rectified, requantisation, scaled, table_of
 from tdb_dap.targets.semantics.registry import Operation, Pooled, multiplies, semantics
-from tdb_dap.targets.semantics.rules import Extremum
 
 _HIGHEST = {
     "f32": np.float32(3.4028234663852886e38),
@@ -192,7 +192,7 @@ def _kernels(x: Operation, channels: int | None = None) -> Array:
 def _summed(x: Operation) -> Pooled:
     """The windows of ``weighted``, of bytes, float32 and 16-bit floats."""
     f, dtype, kernel_value = x.fields, x["input"].dtype, x["kernel"]
-    if f.is_fused and (f.relu or f.rq or not dtype.is_float):
+    if f.is_fused and dtype.is_float and (f.relu or f.rq):
         raise Unplanned("steps after the sum")
     if kernel_value.dtype.name != dtype.name and (dtype.is_float or kernel_value.dtype.itemsize > 1):
         raise Unplanned("weights of another format")
@@ -202,7 +202,7 @@ def _summed(x: Operation) -> Pooled:
         weight = float32.operand(numbers, dtype) if dtype.is_float else numbers
     has_bias = f.sub != op.AVERAGE
     start: str | Array | None = None
-    steps = None
+    steps = table = None
     if dtype.is_float:
         is_limited = f.sym_range and x.dtype.name in x.rules.symmetric_halves
         if dtype.itemsize == 1 or x.rules.flushes_halves or is_limited:
@@ -211,6 +211,14 @@ def _summed(x: Operation) -> Pooled:
             raise Unplanned("a bias of another format")
         if has_bias:
             start = _float_bias(x).reshape(1, 1) if x["bias"].is_constant else "bias"
+    elif f.is_fused:
+        is_signed = bool(f.opd0_sign or f.opd1_sign or (has_bias and f.opd2_sign))
+        if dtype.itemsize > 1 or x.dtype.per_byte > 1 or (f.rq and not is_signed):
+            raise Unplanned("sums without a sign, or of words")
+        how = {"holds_32_bits": is_signed, "limits_sums": x.rules.limits_window_sums, "saturates_words": True}
+        steps, table = requantisation(x, wraps=True, **how, without_table=True), table_of(x)
+        if has_bias:
+            start = _bias(x).reshape(1, 1) if x["bias"].is_constant else "bias"
     else:
         steps = _integer_steps(x)
         # Sums of bytes without signs that 31 bits hold are the same with a sign.
@@ -220,12 +228,12 @@ def _summed(x: Operation) -> Pooled:
         steps = replace(steps, held=True)
         if has_bias:
             start = _bias(x).reshape(1, 1) if x["bias"].is_constant else "bias"
-            if x["bias"].dtype is not UI32 and not f.opd2_sign and x.rules.unsigned_words:
-                raise Unplanned("a bias of another sign")
+    if has_bias and not dtype.is_float and x["bias"].dtype is not UI32 and not f.opd2_sign and x.rules.unsigned_words:
+        raise Unplanned("a bias of another sign")
     fill = border(f, x.get("pad_value"), f.res1_addr, dtype.bits_dtype)
     is_rotated = bool(f.kernel_rotate and x.rules.rotates) and isinstance(weight, str)
     is_zero_positive = dtype.is_float and not x.rules.negative_zero_start
-    return Pooled("input", weight, is_rotated, fill, start, is_zero_positive, _start(x), False, steps)
+    return Pooled("input", weight, is_rotated, fill, start, is_zero_positive, _start(x), False, steps, table=table)
 
 
 @multiplies(_summed)

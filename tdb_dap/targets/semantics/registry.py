@@ -17,7 +17,7 @@ from tdb_dap.targets.arithmetic.requantisation import Steps
 from tdb_dap.targets.arithmetic.stored import Value
 from tdb_dap.targets.arithmetic.sums import Group
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.semantics.rules import Rules
+from tdb_dap.targets.rules import Rules
 
 
 class Operation:
@@ -117,7 +117,10 @@ class MatrixProduct:
     """Whether they are stored as columns and rows."""
     is_right_turned: bool
     starts: tuple[str | Array, ...]
-    """Sums start from these, in this order: a role, of (1, columns) or (rows, columns), or one number (1, 1)."""
+    """Sums start from these, in this order: a role, of (1, columns) or (rows, columns), or one number (1, 1).
+
+    A role of four axes, (1, lanes, 1, columns), is a row that all lanes that are used must have; or (1, rows, 1, 1).
+    """
     zero: float
     """Sums of float32 start from this zero otherwise."""
     steps: Steps | None
@@ -126,6 +129,10 @@ class MatrixProduct:
     """Of 16-bit floats."""
     rectifies: bool = False
     """Whether sums of floats that are not positive become zero."""
+    adds_last: bool = False
+    """Whether starts of float32 are added to the sums, one after the other."""
+    is_zero_positive: bool = False
+    """Whether a first start of -0 counts as 0, of floats."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +157,12 @@ class Convolved:
     """Of 16-bit floats."""
     rectifies: bool = False
     """Whether sums of floats that are not positive become zero."""
+    adds_last: bool = False
+    """As in ``MatrixProduct``."""
+    table: str | None = None
+    """The role of the multipliers, shifts and zero points of channels, (1, rows, 1, 2); else the steps have them."""
+    by_parity: bool = False
+    """Whether even and odd input channels, those of a tap together, are summed up apart and then added, of float32."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +187,10 @@ class Pooled:
     """Whether the last one of equal numbers is the largest."""
     steps: Steps | None
     """After sums of integers; their numbers are one for all."""
+    adds_last: bool = False
+    """As in ``MatrixProduct``."""
+    table: str | None = None
+    """As in ``Convolved``."""
 
 
 Described = MatrixProduct | Convolved | Pooled

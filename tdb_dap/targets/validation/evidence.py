@@ -31,6 +31,17 @@ def _recorded() -> dict[str, dict[str, list[int]]]:
 
 
 @cache
+def recorded_plans() -> dict[str, dict[str, tuple[int, int]]]:
+    """Commands of compiled models that change memory, and those without a plan, by chip and "register sub".
+
+    As scripts/record_plans.py has counted them.
+    """
+    text = resources.files("tdb_dap.targets").joinpath("isa/plans.json").read_text("utf-8")
+    entries: dict[str, dict[str, tuple[int, int]]] = json.loads(text)
+    return entries
+
+
+@cache
 def _of_families() -> frozenset[tuple[str, int]]:
     """Family and sub type of everything recorded for any chip."""
     return frozenset(

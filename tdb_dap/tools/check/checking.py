@@ -32,8 +32,8 @@ from tdb_dap.tools.check.worker import Job, Worker
 from tdb_dap.tools.findings.baseline import Baseline, read_baseline
 from tdb_dap.tools.golden.reference import SUFFIX, numbers, text_of
 from tdb_dap.tools.model_options import ModelOptions
-from tdb_dap.tools.opening import remark_sources
 from tdb_dap.tools.profile.report import profiled
+from tdb_dap.tools.programs import remark_sources
 from tdb_dap.tools.sanitize.findings import findings_of as sanitizer_findings
 from tdb_dap.tools.sanitize.report import report_of as sanitizer_report
 from tdb_dap.version import __version__

@@ -9,7 +9,7 @@ from tdb_dap.engine.compare import tdb_profile
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.check.checking import CheckOptions, resolved
-from tdb_dap.tools.opening import remark_sources
+from tdb_dap.tools.programs import remark_sources
 
 
 def vendor_verdicts(options: CheckOptions, counts: dict[str, int], lists_all: bool = False) -> Iterator[str]:

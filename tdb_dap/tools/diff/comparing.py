@@ -15,7 +15,7 @@ from tdb_dap.tools.check.team import Alone
 from tdb_dap.tools.check.worker import Job, Worker
 from tdb_dap.tools.diff.schema import Change, DiffReport, LayerChange, LayerOf, Side
 from tdb_dap.tools.model_options import ModelOptions
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tdb_dap.version import __version__
 
 if TYPE_CHECKING:

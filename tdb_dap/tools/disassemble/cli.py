@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print or write the text."""
-    from tdb_dap.tools.opening import open_program
+    from tdb_dap.tools.programs import open_program
 
     if arguments.output is not None:
         refuse_unwritable(arguments.output)

@@ -54,6 +54,6 @@ def _looks(installation: Installation) -> list[tuple[str, Look]]:
 
 
 def _cache() -> Iterator[Check]:
-    from tdb_dap.backends.discovery import cache_directory
+    from tdb_dap.backends.discovery import library_directory
 
-    return machine.cache(cache_directory(), not environ.keys() & {"TDB_DAP_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"})
+    return machine.cache(library_directory(), not environ.keys() & {"TDB_DAP_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"})

@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.engine.program.op_lookup import records_named
     from tdb_dap.tools.explain.command import explain_command
     from tdb_dap.tools.explain.op import explain_op
-    from tdb_dap.tools.opening import open_program
+    from tdb_dap.tools.programs import open_program
 
     program = open_program(arguments.context, arguments.net, arguments.stage)
     for number, what in enumerate(arguments.what):

@@ -18,8 +18,8 @@ from tdb_dap.engine.hardware.memory import Memory, Region
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.targets.arithmetic.stored import Value
 from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics.registry import Operation
-from tdb_dap.targets.semantics.rules import Rules
 
 
 class Tensor:

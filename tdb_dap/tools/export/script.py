@@ -45,7 +45,7 @@ def model_text(target: Chip, steps: Sequence[Step]) -> str:
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, Window
 from tdb_dap.targets.kernel.constants import Reciprocal
-from tdb_dap.targets.semantics.rules import Extremum, Rules
+from tdb_dap.targets.rules import Extremum, Rules
 
 GEOMETRY = {_value(target.geometry)}
 

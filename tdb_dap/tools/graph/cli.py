@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.graph.dot import dot_text
     from tdb_dap.tools.graph.page import html
     from tdb_dap.tools.graph.svg import svg
-    from tdb_dap.tools.opening import open_program
+    from tdb_dap.tools.programs import open_program
 
     output: Path | None = arguments.output
     if output is not None:

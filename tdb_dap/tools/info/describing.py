@@ -14,7 +14,7 @@ from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.tools.info.cvimodel import cvimodel_lines
 from tdb_dap.tools.info.nets import kernel_line, net_lines
 from tdb_dap.tools.info.preprocessing import preprocessing_lines
-from tdb_dap.tools.opening import open_program, remark_sources
+from tdb_dap.tools.programs import open_program, remark_sources
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.net_tensors import Tensor

@@ -24,7 +24,8 @@ from tdb_dap.tools.llm.recorded_answer import record_answer
 from tdb_dap.tools.llm.sampling import Sampling, parse
 from tdb_dap.tools.llm.sources import sources_of
 from tdb_dap.tools.llm.words import prompt_ids
-from tdb_dap.tools.opening import keep_source, open_debugger
+from tdb_dap.tools.opening import open_debugger
+from tdb_dap.tools.programs import keep_source
 
 
 @dataclass(frozen=True)

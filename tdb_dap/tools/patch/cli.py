@@ -39,8 +39,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Copy, change, say what was changed. 0: done."""
-    from tdb_dap.tools.opening import open_program
     from tdb_dap.tools.patch.editor import Editor
+    from tdb_dap.tools.programs import open_program
 
     if not (arguments.set or arguments.weight or arguments.until):
         raise BadInput("nothing to change; give --set, --weight or --until")

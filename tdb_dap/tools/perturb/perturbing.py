@@ -24,8 +24,9 @@ from tdb_dap.tools.golden.formats import TensorType
 from tdb_dap.tools.golden.level import Level, names
 from tdb_dap.tools.golden.library import Call, NoGolden, compute
 from tdb_dap.tools.golden.reference import numbers, text_of
-from tdb_dap.tools.opening import is_dynamic, open_debugger, open_program
+from tdb_dap.tools.opening import open_debugger
 from tdb_dap.tools.perturb.schema import Amplified, Perturbed
+from tdb_dap.tools.programs import is_dynamic, open_program
 from tdb_dap.version import __version__
 
 _LIMIT = 2.0

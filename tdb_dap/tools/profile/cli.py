@@ -36,10 +36,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Profile, print, write. 0: done."""
-    from tdb_dap.tools.opening import open_program
     from tdb_dap.tools.profile.report import profiled
     from tdb_dap.tools.profile.text import MOST_OPS, lines, markdown
     from tdb_dap.tools.profile.trace import trace
+    from tdb_dap.tools.programs import open_program
 
     outputs = [arguments.output] if arguments.output is not None else []
     reports.refuse(arguments.report, (".json", ".md"))

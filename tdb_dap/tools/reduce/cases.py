@@ -8,7 +8,6 @@ import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from tdb_dap.errors import BadInput
 from tdb_dap.tools.golden.compilation import Files
 from tdb_dap.tools.golden.level import Level, names
 from tdb_dap.tools.golden.lowering import counterpart
+from tdb_dap.tools.reduce.compiler_words import deploy_options, pass_words
 from tdb_dap.tools.reduce.cutting import Part, part
 from tdb_dap.tools.reduce.shrinking import axes, shorter, sparser
 from tdb_dap.tools.triage.stages import MODEL, TPU, Stage
@@ -195,10 +195,8 @@ def write(case: Case, folder: Path, files: Files) -> None:
     table = files.get("calibration")
     if table is not None and case.tpu is None:
         shutil.copyfile(table, folder / "calibration.txt")
-    for before, word in pairwise(_words(files)) if case.tpu is None else ():
-        given = _given(files, word)
-        if given is not None and before not in _REPLACED:
-            shutil.copyfile(given, folder / given.name)
+    for given in _tables(files) if case.tpu is None else ():
+        shutil.copyfile(given, folder / given.name)
     lines = [command(files)] if case.tpu is None else list(_steps(files))
     script = folder / "reproduce.sh"
     write_text(script, "\n".join(["#!/bin/sh", 'cd "$(dirname "$0")" || exit', *lines, ""]))
@@ -238,17 +236,14 @@ def _numbers(folder: Path, name: str) -> Array:
 def command(files: Files) -> str:
     """The compiler's command line for the folder: that of the whole model with other files.
 
-    BadInput if there is none, or it names a file elsewhere: the notes may be anybody's.
+    BadInput if there is none, or it has a word that is not known to be harmless: the notes may be anybody's.
     """
     words = _words(files)
     if not words:
         raise BadInput(f"{files.directory}: its notes hold no model_deploy command; compile again with --debug")
     kept = [COMPILER]
-    for before, word in pairwise(words):
-        if before in _REPLACED:
-            kept.append(_REPLACED[before])
-        elif word not in ("--skip_validation", "--quant_input", "--quant_output"):
-            kept.append(_harmless(word, _given(files, word)))
+    for option, value in _options(files):
+        kept += [option, *([value] if value else [])]
     for option in ("--tolerance", "--test_reference"):
         if option not in kept:
             kept += [option, _REPLACED[option]]
@@ -263,19 +258,20 @@ def _words(files: Files) -> list[str]:
         return []
 
 
-def _given(files: Files, word: str) -> Path | None:
-    """The file next to the model that a word of the command line names, such as a quantize_table."""
-    path = files.directory.parent / Path(word).name
-    return path if not word.startswith("-") and path.is_file() else None
+def _options(files: Files) -> Iterator[tuple[str, str]]:
+    """The options of the compiler's command line, with the files of the folder."""
+    left_out = ("--skip_validation", "--quant_input", "--quant_output")
+    return deploy_options([word for word in _words(files)[1:] if word not in left_out], _REPLACED)
 
 
-def _harmless(word: str, file: Path | None = None) -> str:
-    """A word for the shell that reads and writes in the folder only and loads nothing; BadInput for others."""
-    if file is not None:
-        return file.name
-    if word.startswith("--load") or ("/" in word and word != "/dev/null") or "\\" in word or ".." in word:
-        raise BadInput(f"{word[:80]!r} in the compiler's notes: names a file elsewhere and is not executed")
-    return word
+def _tables(files: Files) -> Iterator[Path]:
+    """Files next to the model that its command line names, such as a quantize_table."""
+    for option, value in _options(files):
+        path = files.directory.parent / value
+        if option == "--quantize_table":
+            if not path.is_file() or path.is_symlink():
+                raise BadInput(f"{value!r} in the compiler's notes: there is no such file next to the model")
+            yield path
 
 
 def _steps(files: Files) -> Iterator[str]:
@@ -288,13 +284,13 @@ def _steps(files: Files) -> Iterator[str]:
     if not prefix or not all(texts):
         return
     try:
-        steps = [[_harmless(word) for word in shlex.split(text)] for text in texts]
+        steps = [pass_words(shlex.split(text)[1:]) for text in texts]
     except (ValueError, BadInput):
         return
     for step in steps:
-        words = [word.replace(prefix, NAME) for word in step if word != "--debug_cmd="]
+        words = [word.replace(prefix, NAME) for word in step]
         words = [re.sub(r"model_file=\S+", f"model_file={NAME}.bmodel", word) for word in words]
-        yield shlex.join([_OPTIMISER, *words[1:]])
+        yield shlex.join([_OPTIMISER, *words])
     yield f"cp {NAME}.bmodel {NAME}/compilation.bmodel"
     yield f"cp {NAME}_final.mlir {NAME}/final.mlir"
     yield f"cp {NAME}.bmodel.json {NAME}/tensor_location.json"

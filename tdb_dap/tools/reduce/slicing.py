@@ -18,8 +18,9 @@ from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.targets.chips.registry import target_for
 from tdb_dap.tools.export.folder import export
 from tdb_dap.tools.golden.level import Level
-from tdb_dap.tools.opening import open_debugger, open_program
+from tdb_dap.tools.opening import open_debugger
 from tdb_dap.tools.patch.editor import Editor
+from tdb_dap.tools.programs import open_program
 from tdb_dap.tools.reduce.cases import NAME
 from tdb_dap.tools.triage import model
 from tdb_dap.tools.triage.schema import Triage

@@ -13,7 +13,6 @@ from tdb_dap.engine.control.stops import BACKEND_FAILED
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.errors import TdbError
 from tdb_dap.system.progress import SILENT, Progress
-from tdb_dap.tools.hashes.recording import Hashes
 from tdb_dap.tools.model_options import ModelOptions
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.hardware.dtypes import Array
     from tdb_dap.tools.hashes.log import Log
+    from tdb_dap.tools.hashes.recording import Hashes
 
 NOT_EXACT = "not exact (--fast)"
 """Stands wherever results of a fast run are shown, and in the file that they are written to."""
@@ -54,7 +54,11 @@ def run(
 ) -> RunResult:
     """Execute every command; TdbError if the run stops early. ``diverges`` receives where two backends differ."""
     model = options.model
-    hashes = Hashes(exact=not options.fast) if options.hashes else None
+    hashes: Hashes | None = None
+    if options.hashes:
+        from tdb_dap.tools.hashes.recording import Hashes
+
+        hashes = Hashes(exact=not options.fast)
     debugger = model.open(fast=options.fast)
     program = debugger.program
     if model.inputs is None and program.context.inputs is None and not program.brings_inputs:

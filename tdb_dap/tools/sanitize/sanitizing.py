@@ -15,7 +15,7 @@ from tdb_dap.errors import BadInput
 from tdb_dap.system.progress import SILENT, Progress
 from tdb_dap.tools.findings.baseline import Baseline, read_baseline
 from tdb_dap.tools.model_options import Opens
-from tdb_dap.tools.opening import remark_sources
+from tdb_dap.tools.programs import remark_sources
 from tdb_dap.tools.sanitize.findings import findings_of
 from tdb_dap.tools.sanitize.report import report_of
 

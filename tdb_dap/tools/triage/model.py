@@ -25,7 +25,8 @@ from tdb_dap.engine.sanitizers.hazards import NAME as HAZARD
 from tdb_dap.engine.sanitizers.survey import known_ahead, survey
 from tdb_dap.errors import TdbError
 from tdb_dap.tools.golden.judging import executed
-from tdb_dap.tools.opening import is_dynamic, open_debugger, open_program
+from tdb_dap.tools.opening import open_debugger
+from tdb_dap.tools.programs import is_dynamic, open_program
 from tdb_dap.tools.triage.stages import MODEL, NOT_JUDGED, Stage
 
 _NAN = "nan"

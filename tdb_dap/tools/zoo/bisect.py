@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tdb_dap.backends.discovery import cache_directory
 from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
 from tdb_dap.system.child_processes import outside_environment
+from tdb_dap.system.user_directories import cache_directory
 from tdb_dap.tools.zoo.case_run import command_line, run_case
 from tdb_dap.tools.zoo.cases import ASKS, Ask, Case, Recipe, described, digest_of, find_cases
 from tdb_dap.tools.zoo.result import Result
@@ -82,7 +82,7 @@ def bisect(options: BisectOptions, say: Say) -> Outcome:
     if options.asks:
         case = replace(case, asks=tuple(ask for ask in ASKS if ask in options.asks))
     builds = builds_of(names, options.command)
-    keep = options.keep or cache_directory().parent / "bisect"
+    keep = options.keep or cache_directory() / "bisect"
     return Bisection(case, builds, keep.absolute(), options.command, say).run()
 
 

@@ -77,8 +77,8 @@ def _sanitize(case: Case) -> Outcome:
 
 
 def _profile(case: Case) -> Outcome:
-    from tdb_dap.tools.opening import open_program
     from tdb_dap.tools.profile.report import profiled
+    from tdb_dap.tools.programs import open_program
 
     _, report = profiled(open_program(case.context))
     return Outcome(

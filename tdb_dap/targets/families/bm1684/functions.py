@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tdb_dap.engine.hardware.dtypes import F32, UI32, DType
-from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Layout, strides_of
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
@@ -13,10 +12,6 @@ LOOKUP = 0
 TAYLOR, TO_INTEGER, EXPONENT, POWER, RECIPROCAL_SQRT = 13, 14, 15, 16, 17
 MAC = 1
 SELECT = 23
-
-
-def _in_l2(f: Fields) -> tuple[Space, int]:
-    return Space.L2, f.opd1_addr
 
 
 def _index_dtype(f: Fields) -> DType:
@@ -29,7 +24,7 @@ class Lookup:
     """result = table[the low bits of the index]; the table is in L2 and has a power of two of words."""
 
     index = words("opd0", dtype=_index_dtype, constant=False)
-    table = operand("opd1", lambda f: (1 << f.opd1_h,), Layout.CONTIGUOUS, dtype=F32, constant=False, space=_in_l2)
+    table = operand("opd1", lambda f: (1 << f.opd1_h,), Layout.CONTIGUOUS, dtype=F32, constant=False, in_l2=True)
     result = word_result(sign=1)
     vendor_text = "table lookup"
 
@@ -45,7 +40,7 @@ class SpecialFunction:
         Layout.CONTIGUOUS,
         dtype=F32,
         constant=False,
-        space=_in_l2,
+        in_l2=True,
         when=lambda f: f.sub == TAYLOR,
     )
     result = word_result(sign=1)

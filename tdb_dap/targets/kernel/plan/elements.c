@@ -97,20 +97,20 @@ static void elements_compute(const Elements *e)
     const Requantisation r = shared_steps(e);
     const Grid *grid = &e->grid;
     switch (e->function) {
-    case FLOAT_ELEMENTS: simd->float_elements(grid, e->kind, e->flushes, e->result, e->format); break;
-    case SERIES: simd->series(grid, &e->table, e->rows, e->terms, e->channel, e->flushes, e->result); break;
+    case FLOAT_ELEMENTS: simd->float_elements(grid, e->kind, e->flushes, e->result, e->format, e->operands == 3 ? e->variant : 0); break;
+    case SERIES: simd->series(grid, &e->table, e->rows, e->terms, e->channel, e->flushes, e->variant, e->result); break;
     case RECIPROCAL_ROOTS: simd->reciprocal_roots(grid, e->format, e->flushes, e->steps, e->result); break;
-    case DIVIDED: simd->divided(grid, e->format, e->flushes, e->steps, e->rule, e->result); break;
+    case DIVIDED: simd->divided(grid, e->format, e->flushes, e->steps, e->rule, e->variant, e->result); break;
     case INT_ELEMENTS: simd->int_elements(grid, e->kind, e->each, &r, e->result); break;
     case CONVERTED:
         switch (e->how) {
-        case FLOATS_TO_INTS: simd->ints_of_floats(grid, e->mode, e->low, e->high, e->format, e->result); break;
-        case FLOATS_TO_FLOATS: simd->floats_of_floats(grid, e->mode, e->format, e->result); break;
+        case FLOATS_TO_INTS: simd->ints_of_floats(grid, e->mode, e->low, e->high, e->format, e->variant, e->result); break;
+        case FLOATS_TO_FLOATS: simd->floats_of_floats(grid, e->mode, e->format, e->variant, e->result); break;
         case INTS_TO_FLOATS: simd->floats_of_ints(grid, e->format, e->result); break;
         case TO_INTEGRAL: simd->integral_floats(grid, e->mode, e->result); break;
         case HALVES_TO_INTEGRAL: simd->integral_halves(grid, e->mode, e->result); break;
-        case MAGNITUDES: simd->magnitudes(grid, e->result); break;
-        case TO_F16_BY_MODE: simd->f16_by_mode(grid, e->mode, e->result); break;
+        case MAGNITUDES: simd->magnitudes(grid, e->variant, e->result); break;
+        case TO_F16_BY_MODE: simd->f16_by_mode(grid, e->mode, e->variant, e->result); break;
         }
         break;
     case SELECTED: simd->selected(grid, e->kind, e->format, e->result); break;

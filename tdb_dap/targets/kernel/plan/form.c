@@ -38,13 +38,13 @@ size_t product_lay_out(const Product *p, char *block, ProductRun *w)
 {
     const size_t rows = (size_t)(p->form.rows + ROWS), count = (size_t)p->form.count + 1, number = packed_size[product_left_as(p)];
     const size_t sums = (size_t)(p->form.rows * p->form.columns) * product_sum_size(p);
-    const size_t exact = p->form.how == GEMM_INT ? rows : 0;
+    const size_t exact = p->form.how == GEMM_INT ? rows : 0, second = p->form.halves ? sums : 0;
     const size_t sizes[] = {rows * 8, rows * 8, rows * 8, exact * sizeof(FastRequant), exact * 8,
-                            (size_t)product_start_size(p, 0) * 8, (size_t)product_start_size(p, 1) * 8, sums,
+                            (size_t)product_start_size(p, 0) * 8, (size_t)product_start_size(p, 1) * 8, sums, second,
                             rows * count * number, p->form.how == GEMM_F32 || p->form.how == GEMM_INT ? rows * (count + 4) * number : 0,
                             (size_t)p->form.image * packed_size[product_image_as(p)]};
     char **parts[] = {(char **)&w->steps[0], (char **)&w->steps[1], (char **)&w->steps[2], (char **)&w->fast_steps,
-                      (char **)&w->own_starts, &w->starts[0], &w->starts[1], &w->sums, &w->left, &w->packed, &w->image};
+                      (char **)&w->own_starts, &w->starts[0], &w->starts[1], &w->sums, &w->second, &w->left, &w->packed, &w->image};
     size_t at = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         *parts[i] = block + at;

@@ -63,7 +63,7 @@ static int find_rows_of_tiles(Plan *plan)
 static int find_rows(Product *p)
 {
     int64_t rows_known = 0;
-    if (!product_is_integer(p) && !(p->form.how == GEMM_F32 && p->form.result == F32 && !p->form.rectified))
+    if (!product_is_integer(p) && !(p->form.how == GEMM_F32 && p->form.result == F32 && !p->form.rectified && !p->form.adds_last && !p->form.halves))
         return 0;
     p->row_at = malloc((size_t)(p->form.rows + 1) * sizeof *p->row_at);
     if (!p->row_at)

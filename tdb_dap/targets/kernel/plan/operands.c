@@ -98,7 +98,7 @@ static void gather_part(void *of, int64_t part, int64_t parts)
         const int axis = longest_axis(g.shape, 4);
         int64_t first, last;
         range_take(g.shape[axis], axis == 3 ? 64 : 1, part, parts, &first, &last);
-        if (first == last || is_read_in_place(w, g.which))
+        if (first == last || g.which == ALIKE || is_read_in_place(w, g.which))
             continue;
         const int64_t moved = first * g.from.step[axis] * format_size[g.from.format];
         const char *data = g.source < 0 ? (const char *)&g.constant : offset_by(g.from.data, w->pointers[g.source]);
@@ -116,25 +116,25 @@ static void gather_part(void *of, int64_t part, int64_t parts)
     memcpy(w->ranges[RIGHT_FACTORS][part], range, sizeof range);
 }
 
-/* Adds one start to the sums of some rows; the first one is what they begin with. */
-static void start_groups(const ProductRun *w, int number, int64_t top, int64_t end)
+/* Adds one start to the sums of some rows and columns; where it ``begins`` them, they are what it is. */
+void operands_add_start(const ProductRun *w, int number, const int64_t *range, int begins)
 {
     const Product *p = w->p;
     const float *start = (const float *)w->starts[number];
     float own[256], before[256];
-    const int64_t row_step = p->form.start_rows[number] > 1 ? p->form.start_columns[number] : 0;
-    const int64_t step = p->form.start_columns[number] > 1;
-    for (int64_t row = top; row < end; row++)
-        for (int64_t first = 0; first < p->form.columns; first += 256) {
-            const int64_t used = p->form.columns - first < 256 ? p->form.columns - first : 256;
+    int64_t row_step, step;
+    product_start_steps(p, number, &row_step, &step);
+    for (int64_t row = range[0]; row < range[1]; row++)
+        for (int64_t first = range[2]; first < range[3]; first += 256) {
+            const int64_t used = range[3] - first < 256 ? range[3] - first : 256;
             float *to = (float *)w->sums + row * p->form.columns + first;
             for (int64_t i = 0; i < used; i++)
                 own[i] = start[row * row_step + (first + i) * step];
             memcpy(before, to, (size_t)used * sizeof *own);
-            if (number)
-                simd->elementwise(ADD, before, own, to, used);
-            else
+            if (begins)
                 memcpy(to, own, (size_t)used * sizeof *own);
+            else
+                simd->elementwise(ADD, before, own, to, used);
         }
 }
 
@@ -179,7 +179,7 @@ static void pack_part(void *of, int64_t part, int64_t parts)
         pack_left_pairs((const int16_t *)w->left, first, last, p->form.count, (int16_t *)w->packed);
     else if (p->form.how == GEMM_F16)
         for (int i = 0; i < p->form.starts; i++)
-            start_groups(w, i, first, last);
+            operands_add_start(w, i, (const int64_t[]){first, last, 0, p->form.columns}, i == 0);
     else if (p->form.how == GEMM_F32) {
         pack_left_f32((const float *)w->left, first, last, p->form.count, (float *)w->packed);
         uint32_t range[2] = {UINT32_MAX, 0};
@@ -214,10 +214,26 @@ static void judge_ranges(ProductRun *w, int64_t left_parts, int64_t right_parts)
     w->is_finite = left + right + 2 + 64 < 127 && start < 100;
 }
 
-/* Packs all operands; 0 where a row is shifted too far. */
+/* Whether the words of all rows of a step, along axis 1, are those of the first. */
+static int are_alike(const PackStep *g, const char *data)
+{
+    const int word = format_size[g->from.format];
+    for (int64_t row = 1; row < g->shape[1]; row++)
+        for (int64_t i = 0; i < g->shape[3]; i++) {
+            const char *first = data + i * g->from.step[3] * word;
+            if (memcmp(first, first + row * g->from.step[1] * word, (size_t)word))
+                return 0;
+        }
+    return 1;
+}
+
+/* Packs all operands; 0 where a row is shifted too far, or rows are not alike. */
 int operands_prepare(ProductRun *w)
 {
     const Product *p = w->p;
+    for (int i = 0; i < p->form.pack_steps; i++)
+        if (p->pack[i].which == ALIKE && !are_alike(&p->pack[i], offset_by(p->pack[i].from.data, w->pointers[p->pack[i].source])))
+            return 0;
     product_lay_out(p, w->block, w);
     w->uses_dot4 = simd_has_dot4() && p->form.how == GEMM_INT && p->form.type != SIGNED_WORDS &&
                    p->form.left_type != SIGNED_WORDS;
@@ -235,14 +251,14 @@ int operands_prepare(ProductRun *w)
     for (int64_t row = 0; row < p->form.rows && p->has_own[1]; row++)
         if (w->steps[1][row] > LARGEST_SHIFT || w->steps[1][row] < -LARGEST_SHIFT)
             return 0;
+    for (int64_t i = 0; p->form.is_zero_positive && i < product_start_size(p, 0); i++)
+        ((float *)w->starts[0])[i] += 0.0f;
     if (p->form.how <= GEMM_INT) {
         const int64_t written = p->form.how == GEMM_F16 ? p->form.rows * p->form.columns : left;
         const int64_t packed = pool_parts(w->has_pool, written * STEPS_OF_READING, (p->form.rows + ROWS - 1) / ROWS);
         parallel_for(w->has_pool, packed, pack_part, w);
         if (p->form.how == GEMM_F32)
             judge_ranges(w, packed, parts);
-    } else if (p->form.is_zero_positive)
-        for (int64_t i = 0; i < product_start_size(p, 0); i++)
-            ((float *)w->starts[0])[i] += 0.0f;
+    }
     return 1;
 }

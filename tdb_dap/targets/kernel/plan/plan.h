@@ -29,7 +29,7 @@ static inline const void *offset_by(const void *data, int64_t bytes) { return (c
 /* A function over elements with its parameters, operands in a grid, and where the words of the result go. */
 typedef struct {
     int function, operands, first; /* first: the first axis that may be joined with others */
-    int kind, flushes, format, steps, rule, each, how, mode;
+    int kind, flushes, format, steps, rule, each, how, mode, variant;
     double low, high;
     Stored table; /* of a series or of look-ups: a row of terms for each of ``rows`` channels, repeated */
     uint32_t fill; /* beyond the words of a row, where ``fills``, else the last of them */
@@ -106,7 +106,7 @@ typedef struct {
     FastRequant *fast_steps; /* the same for each row, where it is short */
     int64_t *own_starts;    /* room for what the sums of each row start from by the next command; ``has_own_starts`` */
     int has_own_starts;
-    char *starts[2], *sums, *left, *packed, *image;
+    char *starts[2], *sums, *second, *left, *packed, *image; /* second: sums of the second halves */
 } ProductRun;
 
 /* ``rows`` and ``columns``: of the result, and where each row of a tensor begins, in bytes from its address on, of words
@@ -185,6 +185,7 @@ const void *in_place_data(const InPlace *in_place, const int64_t *pointers);
 void operands_find_planes(Product *p);
 int operands_prepare(ProductRun *w);
 void operands_gather_planes(const ProductRun *w, int64_t first, int64_t last, char *image);
+void operands_add_start(const ProductRun *w, int number, const int64_t *range, int begins);
 GemmInt operands_gemm_int(const ProductRun *w);
 
 /* layout.c: facts of a plan that hold at all addresses. */
@@ -192,8 +193,9 @@ int layout_find(Plan *plan);
 void product_free(Product *p);
 void plan_free(Plan *plan);
 
-/* make.c: the plan of a record; NULL and what is wrong with the record, or NULL where there is no memory. */
-Plan *plan_make(const PlanRecord *record, const char **problem);
+/* make.c: the plan of a block of records, which begins at a multiple of 8 bytes; NULL and what is wrong with the records, or NULL
+ * where there is no memory. */
+Plan *plan_make(const void *records, size_t bytes, const char **problem);
 
 /* tiles.c: the functions of plans over elements, with tensors at some addresses. */
 int result_tensor(const BoundPlan *bound);

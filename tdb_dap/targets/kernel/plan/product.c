@@ -25,8 +25,8 @@ static void search_windows(const ProductRun *w, int64_t first, int64_t last, con
         simd->window_max(&of, sums);
     } else if (p->form.how == WINDOW_F32) {
         const WindowF32 of = {(const float *)image, (const float *)w->left + first * p->form.count,
-                            p->form.starts ? (const float *)w->starts[0] + first : NULL, p->taps, last - first, plane, p->form.count,
-                            size[0], size[1], size[2], size[3], p->form.rounding, bits_of(p->form.zero) != 0};
+                            p->form.starts && !p->form.adds_last ? (const float *)w->starts[0] + first : NULL, p->taps,
+                            last - first, plane, p->form.count, size[0], size[1], size[2], size[3], p->form.rounding, bits_of(p->form.zero) != 0};
         simd->window_f32(&of, (float *)sums);
     } else {
         const WindowInt of = {image, w->stores_directly ? p->row_at + first : NULL, (const int32_t *)w->left + first * p->form.count,
@@ -66,6 +66,34 @@ static int sum_windows(const ProductRun *w, int64_t first, int64_t last)
     return 0;
 }
 
+/* Sums of float32; of two halves of the products, each half apart. -1: there is no memory. */
+static int sum_floats(const ProductRun *w, const int64_t *range)
+{
+    const Product *p = w->p;
+    const int64_t count = p->form.halves ? p->form.count / 2 : p->form.count, used = range[3] - range[2];
+    GemmF32 gemm = {.result = product_results(w), .row_at = w->stores_directly ? p->row_at : NULL,
+                    .position = p->form.adds_last ? 0 : p->form.starts, .normal = w->normal, .swapped = p->form.swapped,
+                    .epilogue = w->epilogue};
+    for (int i = 0; i < 2; i++) {
+        gemm.starts[i].numbers = p->form.adds_last ? &p->form.zero : (const float *)w->starts[i];
+        if (!p->form.adds_last)
+            product_start_steps(p, i, &gemm.starts[i].row, &gemm.starts[i].column);
+    }
+    for (int half = 0; half <= p->form.halves; half++) {
+        const Left left = {(const float *)w->left + half * count, (const float *)w->packed + half * count * ROWS, p->form.rows,
+                           p->form.count, range[0], range[1]};
+        const Right right = {(const float *)w->image, p->taps + half * count, p->places, count, p->form.columns, range[2], range[3]};
+        gemm.result = half ? (float *)w->second : gemm.result;
+        if (simd->gemm_f32(&left, &right, &gemm))
+            return -1;
+    }
+    for (int64_t row = range[0]; p->form.halves && row < range[1]; row++) {
+        float *sums = (float *)w->sums + row * p->form.columns + range[2];
+        simd->elementwise(ADD, sums, (const float *)w->second + row * p->form.columns + range[2], sums, used);
+    }
+    return 0;
+}
+
 /* The sums of some rows and columns: first and last row, first and last column. -1: there is no memory. */
 int product_sum(const ProductRun *w, const int64_t *range)
 {
@@ -83,19 +111,12 @@ int product_sum(const ProductRun *w, const int64_t *range)
         of.epilogue = w->epilogue;
         return simd->gemm_int(&of, &r, product_results(w));
     }
-    const Left left = {(const float *)w->left, (const float *)w->packed, p->form.rows, range[0], range[1]};
+    if (p->form.how == GEMM_F32)
+        return sum_floats(w, range);
+    const Left left = {(const float *)w->left, (const float *)w->packed, p->form.rows, p->form.count, range[0], range[1]};
     const Right right = {(const float *)w->image, p->taps, p->places, p->form.count, p->form.columns, range[2], range[3]};
-    if (p->form.how == GEMM_F16) {
-        const GemmF16 gemm = {(float *)w->sums, p->form.group, p->form.nan_wins, p->form.drops_bits};
-        return simd->gemm_f16(&left, &right, &gemm);
-    }
-    GemmF32 gemm = {.result = product_results(w), .row_at = w->stores_directly ? p->row_at : NULL, .position = p->form.starts,
-                     .normal = w->normal, .swapped = p->form.swapped, .epilogue = w->epilogue};
-    for (int i = 0; i < 2; i++) {
-        gemm.starts[i].numbers = (const float *)w->starts[i];
-        product_start_steps(p, i, &gemm.starts[i].row, &gemm.starts[i].column);
-    }
-    return simd->gemm_f32(&left, &right, &gemm);
+    const GemmF16 gemm = {(float *)w->sums, p->form.group, p->form.nan_wins, p->form.drops_bits};
+    return simd->gemm_f16(&left, &right, &gemm);
 }
 
 /* Whether a NaN is among some sums. */
@@ -161,8 +182,12 @@ static void sum_part(void *of, int64_t part, int64_t parts)
         atomic_store(&all->w->lacks_memory, 1);
     else if (has_nan(all->w, range))
         atomic_store(&all->w->has_nan, 1);
-    else if (all->w->p->form.rectified && !product_is_integer(all->w->p))
-        rectify(all->w, range);
+    else if (!product_is_integer(all->w->p)) {
+        for (int i = 0; i < all->w->p->form.starts && all->w->p->form.adds_last; i++)
+            operands_add_start(all->w, i, range, 0);
+        if (all->w->p->form.rectified)
+            rectify(all->w, range);
+    }
 }
 
 /* The sums of some rows and columns; whether they are known. */

@@ -7,7 +7,8 @@
 
 #include "../scalar/constants.h"
 
-/* Words of ``format`` at data + sum over axes of index * step, steps in elements; ``source``: tensor, or -1. */
+/* Words of ``format`` at data + sum over axes of index * step, steps in elements. ``source``: the tensor, from whose
+ * address ``data`` counts in bytes; -1: ``data`` is the word itself. */
 typedef struct {
     uint64_t data;
     int64_t step[4];
@@ -15,9 +16,8 @@ typedef struct {
     int32_t source;
 } StoredRecord;
 
-/* A tensor where it was planned, and the bytes that its elements are in from its address on; see ``Extent``. */
+/* The bytes that the elements of a tensor are in from its address on; see ``Extent``. */
 typedef struct {
-    int64_t origin;
     int64_t low;
     int64_t high;
     int64_t inner;
@@ -25,7 +25,11 @@ typedef struct {
     int32_t address;
 } TensorRecord;
 
-/* A function over elements; parameters that it does not have are 0. ``least``, ``most``: limits of integers. */
+/* A function over elements; parameters that it does not have are 0. ``least``, ``most``: limits of integers.
+ * ``variant``, where it is 1: a series is multiplied by its argument in the end; a NaN that becomes an integer gives a
+ * limit, by its sign; what becomes a float of 16 bits is finite; the operands of a quotient or magnitude of float32 are
+ * flushed; of three float operands the product of the first two is added to the third one, where it is 2 the third one
+ * to that. */
 typedef struct {
     int32_t function;
     int32_t operands;
@@ -42,7 +46,7 @@ typedef struct {
     int32_t size;
     int32_t fills;
     uint32_t fill;
-    int32_t unused;
+    int32_t variant;
     double low;
     double high;
     int64_t least;
@@ -72,7 +76,9 @@ typedef struct {
  * The right factor of product k at column j is number taps[k] + places[j] of an image of ``image`` numbers, which hold
  * ``fill`` where none is put; a negative tap stands for zeros. Of windows rows are channels of all batches, taps are in
  * a plane, and ``window`` has rows and columns of results, and numbers of the image between both. ``result``: format of
- * float results; ``rounding``: of products and sums of float windows; ``keeps_nan``: any NaN may come out. */
+ * float results; ``rounding``: of products and sums of float windows; ``keeps_nan``: any NaN may come out. Of float32
+ * sums: ``adds_last``: the starts are added to the sum, one after the other; ``halves``: the second half of the products
+ * is summed up apart. */
 typedef struct {
     int32_t how;
     int32_t swapped;
@@ -93,6 +99,8 @@ typedef struct {
     int32_t size;
     int32_t pack_steps;
     int32_t store_steps;
+    int32_t adds_last;
+    int32_t halves;
     int32_t unused;
     float zero;
     float fill;

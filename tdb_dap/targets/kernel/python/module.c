@@ -54,20 +54,8 @@ static int address_of(PyObject *given, void *address)
     return 1;
 }
 
-/* Argument: an array. The address of its first element. */
-static PyObject *py_address(PyObject *self, PyObject *given)
-{
-    ArrayInterface array;
-    PyObject *capsule;
-    (void)self;
-    if (!described(given, &array, &capsule))
-        return NULL;
-    Py_DECREF(capsule);
-    return PyLong_FromUnsignedLongLong((unsigned long long)(uintptr_t)array.data);
-}
-
-/* Arguments: address of a StoredRecord; an array that broadcasts to a shape; its format, its tensor; the shape. BufferError if its
- * words are not where such words can be read. */
+/* Arguments: address of a StoredRecord; an array that broadcasts to a shape; its format, its tensor, -1 for one word; the shape.
+ * BufferError if its words are not where such words can be read. */
 static PyObject *py_fill(PyObject *self, PyObject *args)
 {
     unsigned long long address;
@@ -93,6 +81,10 @@ static PyObject *py_fill(PyObject *self, PyObject *args)
     Py_DECREF(capsule);
     if (!is_good)
         return PyErr_Format(PyExc_BufferError, "words that do not lie in equal steps");
+    if (source < 0) {
+        record->data = 0;
+        memcpy(&record->data, array.data, (size_t)array.itemsize);
+    }
     Py_RETURN_NONE;
 }
 
@@ -100,16 +92,16 @@ static const Plan *plan_of(PyObject *capsule) { return PyCapsule_GetPointer(caps
 
 static void free_capsule(PyObject *capsule) { plan_free(PyCapsule_GetPointer(capsule, "plan")); }
 
-/* Arguments: address and bytes of a PlanRecord. */
-static PyObject *py_plan(PyObject *self, PyObject *args)
+/* Argument: the records of a plan, bytes. */
+static PyObject *py_plan(PyObject *self, PyObject *given)
 {
-    unsigned long long address;
-    long long size;
+    char *records;
+    Py_ssize_t size;
     (void)self;
-    if (!PyArg_ParseTuple(args, "KL", &address, &size))
+    if (PyBytes_AsStringAndSize(given, &records, &size))
         return NULL;
-    const char *problem = "records of other sizes";
-    Plan *plan = size == (long long)sizeof(PlanRecord) ? plan_make((const PlanRecord *)(uintptr_t)address, &problem) : NULL;
+    const char *problem = "records at an odd address";
+    Plan *plan = (uintptr_t)records % sizeof(int64_t) ? NULL : plan_make(records, (size_t)size, &problem);
     if (!plan)
         return problem ? PyErr_Format(PyExc_ValueError, "a plan with %s", problem) : PyErr_NoMemory();
     PyObject *capsule = PyCapsule_New(plan, "plan", free_capsule);
@@ -302,8 +294,7 @@ static PyObject *py_choose(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef methods[] = {
-    {"plan", py_plan, METH_VARARGS, "Prepare functions over elements, or a product, for tensors at any addresses."},
-    {"address", py_address, METH_O, "Return the address of an array's first element."},
+    {"plan", py_plan, METH_O, "Prepare functions over elements, or a product, for tensors at any addresses."},
     {"fill", py_fill, METH_VARARGS, "Describe the words of an array in a record."},
     {"run", py_run, METH_VARARGS, "Run a plan with its tensors at these addresses."},
     {"run_batch", py_run_batch, METH_VARARGS, "Run commands one after the other, by the plans of their forms."},

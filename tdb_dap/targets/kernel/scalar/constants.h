@@ -28,7 +28,7 @@ enum {
     HALF_DOWN = 6,
 };
 
-/* Operations on two numbers; ``FIRST``: the first one as it is, of integers only. */
+/* Operations on two numbers; of integers only: ``FIRST``, the first one as it is, and those on bits. */
 enum {
     ADD = 0,
     SUBTRACT = 1,
@@ -36,6 +36,9 @@ enum {
     LARGER = 3,
     SMALLER = 4,
     FIRST = 5,
+    AND = 6,
+    OR = 7,
+    EXCLUSIVE_OR = 8,
 };
 
 /* Conversions of one operand. */
@@ -88,7 +91,7 @@ enum {
     UNSIGNED_WORDS = 4,
 };
 
-/* Operands of a product that a packing step fills. */
+/* Operands of a product that a packing step fills; ``ALIKE``: none, but the words of all its rows must be alike. */
 enum {
     LEFT_FACTORS = 0,
     RIGHT_FACTORS = 1,
@@ -97,6 +100,7 @@ enum {
     MULTIPLIER = 4,
     AMOUNT = 5,
     ZERO_POINT = 6,
+    ALIKE = 7,
 };
 
 /* Ways to add products: of matrices, or windows of one channel each. */

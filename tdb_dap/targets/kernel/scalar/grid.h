@@ -68,6 +68,8 @@ static inline int fits_32_bits(const Grid *grid, int kind)
     const int64_t word = (int64_t)1 << 31, a = format_bound(grid->operands[0].format);
     if (kind == FIRST)
         return a <= word;
+    if (kind > FIRST)
+        return 0; /* on bits: nobody needs them faster */
     const int64_t b = format_bound(grid->operands[1].format);
     if (a > word || b > word)
         return 0;

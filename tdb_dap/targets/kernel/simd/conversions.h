@@ -71,14 +71,14 @@ static void NAME(int16_of_floats)(const Grid *grid, int mode, float low, float h
     }
 }
 
-/* Floats to integers: rounded by mode, limited; NaN gives 0. */
-static void NAME(ints_of_floats)(const Grid *grid, int mode, double low, double high, int size, void *result)
+/* Floats to integers: rounded by mode, limited; NaN gives 0, or, where ``limits_nan``, a limit by its sign. */
+static void NAME(ints_of_floats)(const Grid *grid, int mode, double low, double high, int size, int limits_nan, void *result)
 {
     float numbers[CHUNK];
     int64_t out[CHUNK];
     const Requantisation r = {.size = size};
     const int64_t count = element_count(grid);
-    if (size <= 2 && low >= -32768 && high <= 65535) {
+    if (size <= 2 && low >= -32768 && high <= 65535 && !limits_nan) {
         NAME(int16_of_floats)(grid, mode, (float)low, (float)high, size, result);
         return;
     }
@@ -95,12 +95,25 @@ static void NAME(ints_of_floats)(const Grid *grid, int mode, double low, double 
     break;
         BY_MODE(EACH)
 #undef EACH
+        for (int64_t i = 0; limits_nan && i < used; i++)
+            if (numbers[i] != numbers[i])
+                out[i] = (int64_t)(bits_of(numbers[i]) >> 31 ? low : high);
         NAME(store_low_bytes)(&r, out, result, first, used);
     }
 }
 
-/* Between formats of floats, half to even; float32 is flushed first where ``flushes``. A NaN has all bits set. */
-static void NAME(floats_of_floats)(const Grid *grid, int flushes, int format, void *result)
+/* The largest number in place of larger ones, and its negative one; NaNs stay. */
+static inline void NAME(limit)(float *numbers, float largest, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        numbers[i] = numbers[i] > largest ? largest : numbers[i];
+        numbers[i] = numbers[i] < -largest ? -largest : numbers[i];
+    }
+}
+
+/* Between formats of floats, half to even; float32 is flushed first where ``flushes``. A NaN has all bits set. ``is_finite``: the
+ * largest number of 16 bits in place of infinities. */
+static void NAME(floats_of_floats)(const Grid *grid, int flushes, int format, int is_finite, void *result)
 {
     float numbers[CHUNK];
     const int64_t count = element_count(grid);
@@ -112,6 +125,8 @@ static void NAME(floats_of_floats)(const Grid *grid, int flushes, int format, vo
         if (format == F32)
             for (int64_t i = 0; i < used; i++)
                 numbers[i] = number_of(bits_of(numbers[i]) | (numbers[i] != numbers[i] ? 0x7fffffff : 0));
+        if (is_finite)
+            NAME(limit)(numbers, number_of(format == F16 ? 0x477fe000 : 0x7f7f0000), used);
         NAME(write_floats)(numbers, result, format, 0, first, used);
     }
 }
@@ -138,8 +153,9 @@ static void NAME(integral_floats)(const Grid *grid, int mode, float *result)
     }
 }
 
-/* float32 as f16 by a mode other than half to even; subnormals are flushed, magnitudes from 65536 on are infinite. */
-static void NAME(f16_by_mode)(const Grid *grid, int mode, uint16_t *result)
+/* float32 as f16 by a mode other than half to even; subnormals are flushed, magnitudes from 65536 on are infinite, or as large as
+ * can be where the result ``is_finite``. */
+static void NAME(f16_by_mode)(const Grid *grid, int mode, int is_finite, uint16_t *result)
 {
     float numbers[CHUNK];
     const int64_t count = element_count(grid);
@@ -163,6 +179,8 @@ static void NAME(f16_by_mode)(const Grid *grid, int mode, uint16_t *result)
     break;
         BY_MODE(EACH)
 #undef EACH
+        if (is_finite)
+            NAME(limit)(numbers, 65504.0f, used);
         NAME(write_floats)(numbers, result, F16, 0, first, used);
     }
 }
@@ -208,14 +226,16 @@ static void NAME(integral_halves)(const Grid *grid, int mode, uint16_t *result)
     }
 }
 
-/* Magnitudes of float32, as they are stored. */
-static void NAME(magnitudes)(const Grid *grid, uint32_t *result)
+/* Magnitudes of float32, as they are stored, or with zeros in place of subnormals. */
+static void NAME(magnitudes)(const Grid *grid, int is_flushed, uint32_t *result)
 {
     float numbers[CHUNK];
     const int64_t count = element_count(grid);
     for (int64_t first = 0; first < count; first += CHUNK) {
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
+        if (is_flushed)
+            NAME(flushed)(numbers, F32, 0, used);
         for (int64_t i = 0; i < used; i++)
             result[first + i] = bits_of(numbers[i]) & 0x7fffffff;
     }

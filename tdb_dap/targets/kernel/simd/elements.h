@@ -168,9 +168,30 @@ static void NAME(f32_elements)(const Grid *grid, int kind, float *result)
         }
 }
 
-static void NAME(float_elements)(const Grid *grid, int kind, int flushes, void *result, int format)
+/* a * b of float32 added to the third operand, or, where ``is_first`` is 0, that to the product. */
+static void NAME(add_products)(const Grid *grid, int is_first, float *result)
+{
+    float a[CHUNK], b[CHUNK], c[CHUNK], products[CHUNK];
+    const int64_t count = element_count(grid);
+    float *const numbers[] = {a, b, c};
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        for (int i = 0; i < 3; i++) {
+            NAME(load_floats)(numbers[i], grid, &grid->operands[i], first, used);
+            NAME(flushed)(numbers[i], F32, 0, used);
+        }
+        NAME(operate)(MULTIPLY, F32, a, b, products, used);
+        NAME(operate)(ADD, F32, is_first ? c : products, is_first ? products : c, result + first, used);
+    }
+}
+
+static void NAME(float_elements)(const Grid *grid, int kind, int flushes, void *result, int format, int added)
 {
     float a[CHUNK], b[CHUNK], out[CHUNK];
+    if (added) {
+        NAME(add_products)(grid, added == 1, result);
+        return;
+    }
     const int stored = grid->operands[0].format, own = stored <= BF16 ? stored : F32, compares = kind == LARGER || kind == SMALLER;
     const int64_t count = element_count(grid);
     const int64_t a_step = grid->operands[0].step[3], b_step = grid->operands[1].step[3];
@@ -207,9 +228,9 @@ static void NAME(next_term)(const float *y, const float *x, float c, float *out,
 }
 
 /* y = c[n - 1], then y = y * x + c[k] for k = n - 2 .. 0, rounded after each operation; see ``series`` in special.py.
- * Channel i uses row (channel + i) mod ``rows`` of the table. */
+ * Channel i uses row (channel + i) mod ``rows`` of the table. ``multiplies``: the last step is y = y * x, of float32. */
 static void NAME(series)(const Grid *grid, const Stored *table, int64_t rows, int64_t terms, int64_t channel, int flushes,
-                         void *result)
+                         int multiplies, void *result)
 {
     float x[CHUNK], y[CHUNK], products[CHUNK], added[CHUNK], c[MOST_TERMS];
     const int format = grid->operands[0].format;
@@ -238,6 +259,10 @@ static void NAME(series)(const Grid *grid, const Stored *table, int64_t rows, in
                 NAME(operate)(ADD, format, products, added, y, used);
                 NAME(rounded_to)(y, format, flushes, used);
                 NAME(flushed)(y, format, flushes, used);
+            }
+            if (multiplies) {
+                NAME(operate)(MULTIPLY, F32, y, x, products, used);
+                memcpy(y, products, (size_t)used * sizeof *y);
             }
             NAME(write_floats)(y, result, format, 0, start, used);
         }
@@ -326,8 +351,9 @@ static void NAME(reciprocal_roots)(const Grid *grid, int format, int flushes, in
     }
 }
 
-/* result = a / b = a * copysign(r * r, b), r = 1 / sqrt(|b|), every product rounded to the format. */
-static void NAME(divided)(const Grid *grid, int format, int flushes, int steps, int rule, float *result)
+/* result = a / b = a * copysign(r * r, b), r = 1 / sqrt(|b|), every product rounded to the format. ``is_flushed``: a subnormal b of
+ * float32 is a zero. */
+static void NAME(divided)(const Grid *grid, int format, int flushes, int steps, int rule, int is_flushed, float *result)
 {
     float a[CHUNK], b[CHUNK], size[CHUNK], root[CHUNK], inverse[CHUNK];
     uint32_t kept[CHUNK];
@@ -337,6 +363,8 @@ static void NAME(divided)(const Grid *grid, int format, int flushes, int steps, 
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(a, grid, &grid->operands[0], first, used);
         NAME(load_floats)(b, grid, &grid->operands[1], first, used);
+        if (is_flushed)
+            NAME(flushed)(b, F32, 0, used);
         for (int64_t i = 0; i < used; i++)
             size[i] = number_of(bits_of(b[i]) & 0x7fffffff);
         NAME(roots)(root, size, format, flushes, steps, used);

@@ -36,6 +36,18 @@ static void NAME(load_int_operation)(int64_t *numbers, const Grid *grid, int kin
         for (int64_t i = 0; i < used; i++)
             numbers[i] = numbers[i] < b[i] ? numbers[i] : b[i];
         break;
+    case AND:
+        for (int64_t i = 0; i < used; i++)
+            numbers[i] &= b[i];
+        break;
+    case OR:
+        for (int64_t i = 0; i < used; i++)
+            numbers[i] |= b[i];
+        break;
+    case EXCLUSIVE_OR:
+        for (int64_t i = 0; i < used; i++)
+            numbers[i] ^= b[i];
+        break;
     }
 }
 

@@ -77,7 +77,7 @@ static void NAME(gemm_f32_tile)(const Left *left, const Right *right, const Gemm
         for (int64_t r = 0; r < TILE_ROWS; r++)
             sums[side][r] = NAME(started)(&gemm->starts[side], r < height ? top + r : top, first, used);
     if (gemm->normal) {
-        const float *own = left->packed + top / ROWS * ROWS * count + top % ROWS;
+        const float *own = left->packed + top / ROWS * ROWS * left->count + top % ROWS;
         const int side = gemm->position & 1;
         NAME(accumulate)(sums[side], sums[side ^ 1], own, panel, count);
     }
@@ -99,7 +99,7 @@ static void NAME(gemm_f32_tile)(const Left *left, const Right *right, const Gemm
         for (int64_t lane = 0; lane < used; lane++)
             result[lane] = gemm->normal && numbers[lane] == numbers[lane]
                                ? numbers[lane]
-                               : gemm_f32_scalar(left->numbers + (top + r) * count, panel + lane, LANES, count,
+                               : gemm_f32_scalar(left->numbers + (top + r) * left->count, panel + lane, LANES, count,
                                                 start_of(gemm, 0, top + r, first + lane),
                                                 start_of(gemm, 1, top + r, first + lane), gemm);
     }

@@ -7,10 +7,11 @@
 #include "../scalar/left_factors.h"
 #include "../scalar/rounding.h"
 
-/* Left factors, (rows, count) without gaps; rows [first, last) are computed. ``packed``: as (block, count, ROWS). */
+/* Left factors, (rows, count) without gaps; rows [first, last) are computed. ``packed``: as (block, count, ROWS). A product may
+ * be of some of the ``count`` factors of each row, from those at ``numbers`` and ``packed`` on. */
 typedef struct {
     const float *numbers, *packed;
-    int64_t rows, first, last;
+    int64_t rows, count, first, last;
 } Left;
 
 /* Right factors: product k at column j is image[taps[k] + places[j]]; columns [first, last) are computed. */
@@ -126,23 +127,23 @@ typedef struct {
     void (*window_f32)(const WindowF32 *, float *);
     void (*window_max)(const WindowMax *, void *);
     void (*elementwise)(int, const float *, const float *, float *, int64_t);
-    void (*float_elements)(const Grid *, int, int, void *, int);
+    void (*float_elements)(const Grid *, int, int, void *, int, int);
     void (*reciprocal_roots)(const Grid *, int, int, int, float *);
-    void (*divided)(const Grid *, int, int, int, int, float *);
-    void (*series)(const Grid *, const Stored *, int64_t, int64_t, int64_t, int, void *);
+    void (*divided)(const Grid *, int, int, int, int, int, float *);
+    void (*series)(const Grid *, const Stored *, int64_t, int64_t, int64_t, int, int, void *);
     int (*int_rows)(const Grid *, int, int, const Requantisation *, const Stored *); /* or none */
     void (*int_elements)(const Grid *, int, int, const Requantisation *, void *);
-    void (*ints_of_floats)(const Grid *, int, double, double, int, void *);
-    void (*floats_of_floats)(const Grid *, int, int, void *);
+    void (*ints_of_floats)(const Grid *, int, double, double, int, int, void *);
+    void (*floats_of_floats)(const Grid *, int, int, int, void *);
     void (*floats_of_ints)(const Grid *, int, void *);
     void (*widen_range)(const float *, int64_t, uint32_t *);
     void (*read_normal)(float *, const void *, int, int64_t, int64_t, uint32_t *);
     void (*round_floats)(const float *, void *, int, int64_t);
     void (*integral_floats)(const Grid *, int, float *);
     void (*integral_halves)(const Grid *, int, uint16_t *);
-    void (*magnitudes)(const Grid *, uint32_t *);
+    void (*magnitudes)(const Grid *, int, uint32_t *);
     void (*selected)(const Grid *, int, int, void *);
-    void (*f16_by_mode)(const Grid *, int, uint16_t *);
+    void (*f16_by_mode)(const Grid *, int, int, uint16_t *);
 } Simd;
 
 /* The widths that this processor can run, ascending, and how many. */

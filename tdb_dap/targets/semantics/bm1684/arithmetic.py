@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F32, SI16, SI32, UI16, UI32, Array
-from tdb_dap.targets.arithmetic import float32
-from tdb_dap.targets.arithmetic.stored import Value
+from tdb_dap.targets.arithmetic import elements, float32
+from tdb_dap.targets.arithmetic.requantisation import Steps
+from tdb_dap.targets.arithmetic.shifts import HALF_UP
+from tdb_dap.targets.arithmetic.stored import Stored, Value
 from tdb_dap.targets.families.bm1684 import arithmetic as op
-from tdb_dap.targets.semantics.bm1684.common import refuse, refuse_repeated_batch, shifted, tiu
+from tdb_dap.targets.kernel.constants import Condition, Operator, Reciprocal
+from tdb_dap.targets.semantics.bm1684.common import refuse, refuse_repeated_batch, shift_steps, shifted, tiu
 from tdb_dap.targets.semantics.registry import Operation
 
 NEWTON_STEPS = 3
@@ -19,7 +22,7 @@ def copy(x: Operation) -> Array:
     """result = left, bit by bit."""
     _refuse_repeated(x)
     refuse(x["left"].dtype.itemsize != x.dtype.itemsize, "a copy into another width")
-    return x["left"].bits
+    return elements.same(x["left"].stored)
 
 
 @tiu("bm1684.arith", op.MUL, op.MAC, op.ADD, op.SUB, op.MAX, op.MIN, op.DIVIDE)
@@ -32,6 +35,9 @@ def calculate(x: Operation) -> Array:
     refuse(x.fields.res_add, "tensor arithmetic that adds to the old result")
     if x["left"].dtype is not F32:
         return _integers(x)
+    words = _product_added(x) if x.fields.sub == op.MAC else _in_one_pass(x)
+    if words is not None:
+        return words
     product_or_sum = floats(op.MUL if x.fields.sub == op.MAC else x.fields.sub, x["left"], x["right"])
     return x.dtype.encode(_added_to_old(x, product_or_sum) if x.fields.sub == op.MAC else product_or_sum)
 
@@ -41,8 +47,40 @@ def calculate_aligned(x: Operation) -> Array:
     """float32: one operation; mul: added to the old result if the command says so."""
     refuse(x["left"].dtype is not F32, "md scalar on integers")
     refuse(x.fields.res_add and x.fields.sub != op.MUL, "md scalar other than mul that adds to the old result")
+    words = _product_added(x) if x.fields.res_add else _in_one_pass(x)
+    if words is not None:
+        return words
     values = floats(x.fields.sub, x["left"], x["right"])
     return x.dtype.encode(_added_to_old(x, values) if x.fields.res_add else values)
+
+
+_OPERATORS = {
+    op.MUL: Operator.MULTIPLY,
+    op.ADD: Operator.ADD,
+    op.SUB: Operator.SUBTRACT,
+    op.MAX: Operator.LARGER,
+    op.MIN: Operator.SMALLER,
+}
+
+
+def _in_one_pass(x: Operation) -> Array | None:
+    """Words of a float32 result, as ``floats`` gives them, where the kernel does it all at once."""
+    left, right, sub = x["left"].stored, x["right"].stored, x.fields.sub
+    if x.dtype is not F32 or right.dtype is not F32:
+        return None
+    if sub == op.DIVIDE:
+        return elements.divided(left, right, NEWTON_STEPS, F32, False, Reciprocal.BY_FORMULA, is_flushed=True)
+    if sub == op.MIN:  # a <= b ? a : b, and b where a NaN is
+        return elements.selected(Condition.IS_LESS, right, left, right, left)
+    operator = _OPERATORS.get(sub)
+    return None if operator is None else elements.floats(operator, left, right, F32, False)
+
+
+def _product_added(x: Operation) -> Array | None:
+    """Words of old + left * right of float32, where the kernel does it all at once."""
+    if x.dtype is not F32:
+        return None
+    return elements.products_added(x["left"].stored, x["right"].stored, x["old"].stored, True)
 
 
 def _added_to_old(x: Operation, numbers: Array) -> Array:
@@ -85,6 +123,11 @@ def _integers(x: Operation) -> Array:
     refuse(f.sub in (op.MUL, op.MAC) and left.dtype.itemsize > 1, "products of 16-bit integers")
     refuse(f.sub == op.MAC and x.dtype.itemsize == 1, "mac into 8 bits")
     refuse(f.sub in (op.MAX, op.MIN) and f.right_shift, "a right shift of a maximum or minimum")
+    if f.sub in _OPERATORS and (f.sub not in (op.MAX, op.MIN) or left.dtype.itemsize == x.dtype.itemsize):
+        steps = Steps(HALF_UP) if f.sub in (op.MAX, op.MIN) else shift_steps(x)
+        words = elements.integers(_OPERATORS[f.sub], left.stored, right.stored, steps, x.dtype.itemsize)
+        if words is not None:
+            return words
     a, b = left.numbers.astype(np.int64), right.numbers.astype(np.int64)
     if f.sub in (op.MUL, op.MAC):
         total = a * b
@@ -107,6 +150,12 @@ def select(x: Operation) -> Array:
     left, right = x["left"], x["right"]
     widths = {left.dtype.itemsize, right.dtype.itemsize, x.dtype.itemsize}
     refuse(widths != {4}, "a select of 8- or 16-bit numbers")
+    condition = Condition.IS_EQUAL if x.fields.sub == op.SELECT_EQUAL else Condition.IS_GREATER
+    zero = Stored(np.zeros((1, 1, 1, 1), np.uint32), F32)
+    sides = left.of(F32).stored, right.of(F32).stored
+    at_once = elements.selected(condition, *sides, x["third"].stored, zero)
+    if at_once is not None:
+        return at_once
     if x.fields.sub == op.SELECT_EQUAL:
         chosen = left.bits == right.bits
     else:
@@ -133,6 +182,9 @@ def shift_words(x: Operation) -> Array:
     return x.dtype.encode(np.where(amount >= 0, numbers << np.maximum(amount, 0), shifted_right))
 
 
+_BITWISE = {op.AND: Operator.AND, op.OR: Operator.OR, op.XOR: Operator.EXCLUSIVE_OR}
+
+
 @tiu("bm1684.arith", op.AND, op.OR, op.XOR)
 def bitwise(x: Operation) -> Array:
     """and, or, xor of the stored words."""
@@ -141,5 +193,8 @@ def bitwise(x: Operation) -> Array:
     same = left.dtype.itemsize == right.dtype.itemsize == x.dtype.itemsize
     refuse(not same or left.dtype.is_float, f"bits of {left.dtype} and {right.dtype} into {x.dtype}")
     refuse(x.fields.right_shift or x.fields.res_add, "bits with a shift or sum")
+    at_once = elements.bitwise(_BITWISE[x.fields.sub], left.stored, right.stored, x.dtype.itemsize)
+    if at_once is not None:
+        return at_once
     function = {op.AND: np.bitwise_and, op.OR: np.bitwise_or, op.XOR: np.bitwise_xor}[x.fields.sub]
     return function(left.bits, right.bits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -29,14 +29,19 @@ def refuse(condition: Any, what: str) -> None:
         raise NotSimulated(f"{what}: what BM1684 computes is not known")
 
 
+def refuse_rare(f: Fields, names: Iterable[str] = (*_RARE, *_ONCE)) -> None:
+    """NotSimulated for options that no compiler sets."""
+    for name in names:
+        refuse(f.number(name), f"a command with {name} = {f.number(name)}")
+
+
 def tiu(family: str, *subs: int) -> Callable[[Semantic], Semantic]:
     """As ``semantics``, for a function that takes none of the options which no compiler sets."""
 
     def declare(function: Semantic) -> Semantic:
         @wraps(function)
         def checked(x: Operation) -> Array | tuple[Array, ...]:
-            for name in _RARE if family == "bm1684.arith" else (*_RARE, *_ONCE):
-                refuse(x.fields.number(name), f"a command with {name} = {x.fields.number(name)}")
+            refuse_rare(x.fields, _RARE if family == "bm1684.arith" else (*_RARE, *_ONCE))
             return function(x)
 
         return semantics(family, *subs)(checked)
@@ -71,6 +76,10 @@ def sum_of_matrix_products(left: Array, right: Array, fast: bool) -> Array:
 
 
 def shifted(x: Operation, total: Array) -> Array:
-    """Integer sums after the right shift, half up, limited to the result format."""
-    steps = Steps(HALF_UP, amount=-x.fields.right_shift, limits=(x.dtype.minimum, x.dtype.maximum))
-    return requantised(total, steps, x.dtype)
+    """Integer sums after ``shift_steps``."""
+    return requantised(total, shift_steps(x), x.dtype)
+
+
+def shift_steps(x: Operation) -> Steps:
+    """The right shift, half up, and the limits of the result's format."""
+    return Steps(HALF_UP, amount=-x.fields.right_shift, limits=(x.dtype.minimum, x.dtype.maximum))

@@ -7,12 +7,24 @@ from tdb_dap.targets.families.bm1684 import dma as op
 from tdb_dap.targets.families.dma.tensors import lane_mask
 from tdb_dap.targets.semantics import dma
 from tdb_dap.targets.semantics.bm1684.common import refuse
-from tdb_dap.targets.semantics.registry import Operation, semantics
+from tdb_dap.targets.semantics.registry import Operation, moves, semantics
 
 
-@semantics("bm1684.dma", op.COPY, op.TRANSPOSE, op.CONSTANT, op.SWAP)
-def move(x: Operation) -> Array:
-    """A tensor or matrix copied, with channels and columns swapped, or filled with a constant."""
+@moves(in_order=True)
+@semantics("bm1684.dma", op.COPY, op.CONSTANT)
+def copy(x: Operation) -> Array:
+    """A tensor or matrix copied, or filled with a constant."""
+    return _moved(x)
+
+
+@moves(in_order=False)
+@semantics("bm1684.dma", op.TRANSPOSE, op.SWAP)
+def transpose(x: Operation) -> Array:
+    """A tensor or matrix with channels and columns, or rows and columns, swapped."""
+    return _moved(x)
+
+
+def _moved(x: Operation) -> Array:
     f = x.fields
     if op.is_linear(f):
         outside = not op.is_within_local(f) and not op.is_between_memories(f)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tdb_dap.engine.hardware.dtypes import F32, SI32, Array
-from tdb_dap.targets.arithmetic import float32
+from tdb_dap.engine.hardware.dtypes import F32, SI32, UI8, Array
+from tdb_dap.targets.arithmetic import elements, float32
 from tdb_dap.targets.families.bm1684 import functions as op
+from tdb_dap.targets.kernel.constants import Condition
 from tdb_dap.targets.semantics import special
 from tdb_dap.targets.semantics.bm1684.arithmetic import NEWTON_STEPS
 from tdb_dap.targets.semantics.bm1684.common import refuse, tiu
@@ -16,16 +17,23 @@ from tdb_dap.targets.semantics.registry import Operation
 @tiu("bm1684.lut", op.LOOKUP)
 def look_up(x: Operation) -> Array:
     """table[index mod 256], 32-bit words."""
-    index, table = x["index"], x["table"].bits
-    refuse(table.size != 256, f"a lookup in a table of {table.size} words")
+    index, table = x["index"], x["table"]
+    size = table.shape[-1]
+    refuse(size != 256, f"a lookup in a table of {size} words")
     refuse(index.dtype.itemsize != 4 or x.dtype.itemsize != 4, f"a lookup of {index.dtype} into {x.dtype}")
-    return table[index.bits & np.uint32(255)]
+    rows = table.stored._replace(bits=table.stored.bits.reshape(1, 1, 1, size))
+    at_once = elements.looked_up_at(rows, index.stored.part(UI8, 0))
+    return table.bits[index.bits & np.uint32(255)] if at_once is None else at_once
 
 
 @tiu("bm1684.sfu", op.TAYLOR)
 def series(x: Operation) -> Array:
     """y = c[n-1]; for k = n-2 .. 0: y = y*x + c[k]; result y*x."""
     refuse(x["input"].dtype is not F32, f"a series of {x['input'].dtype}")
+    table = x["coefficients"].stored
+    at_once = elements.series(x["input"].stored, table._replace(bits=table.bits.reshape(1, 1, 1, -1)), False, True)
+    if at_once is not None and x.dtype is F32:
+        return at_once
     numbers, coefficients = float32.flush(x["input"].numbers), float32.flush(x["coefficients"].numbers)
     total = np.full(numbers.shape, coefficients[-1], np.float32)
     for coefficient in coefficients[-2::-1]:
@@ -37,6 +45,9 @@ def series(x: Operation) -> Array:
 def to_integer(x: Operation) -> Array:
     """Truncated and saturated; NaN gives the largest or smallest integer, by its sign."""
     refuse(x["input"].dtype is not F32 or x.dtype is not SI32, f"{x['input'].dtype} as {x.dtype}")
+    at_once = elements.truncated(x["input"].stored, SI32)
+    if at_once is not None:
+        return at_once
     numbers = x["input"].numbers.astype(np.float64)
     limit = np.where(np.signbit(numbers), SI32.minimum, SI32.maximum)
     integers = np.trunc(np.where(np.isnan(numbers), limit, numbers))
@@ -56,7 +67,8 @@ def reciprocal_sqrt(x: Operation) -> Array:
     """1 / sqrt(input) by three Newton steps, on the bits of any number; a float32 whatever the result's format says."""
     refuse(x["input"].dtype is not F32, f"1/sqrt of {x['input'].dtype}")
     refuse(x.dtype.itemsize != 4, f"1/sqrt as {x.dtype}")
-    return F32.encode(float32.reciprocal_sqrt(x["input"].numbers, NEWTON_STEPS, F32))
+    at_once = elements.reciprocal_roots(x["input"].stored, NEWTON_STEPS, F32, False)
+    return F32.encode(float32.reciprocal_sqrt(x["input"].numbers, NEWTON_STEPS, F32)) if at_once is None else at_once
 
 
 @tiu("bm1684.linear", op.MAC)
@@ -64,6 +76,9 @@ def linear(x: Operation) -> Array:
     """round(input * factor) + addend, both constants."""
     refuse(x["input"].dtype is not F32, f"a linear function of {x['input'].dtype}")
     refuse(not (x["factor"].is_constant and x["addend"].is_constant), "a linear function per channel")
+    at_once = elements.products_added(x["input"].stored, x["factor"].stored, x["addend"].stored, False)
+    if at_once is not None and x.dtype is F32:
+        return at_once
     factor, addend = float32.flush(x["factor"].numbers), float32.flush(x["addend"].numbers)
     return x.dtype.encode(float32.add(float32.multiply(float32.flush(x["input"].numbers), factor), addend))
 
@@ -73,5 +88,10 @@ def select(x: Operation) -> Array:
     """left > right ? when_true : when_false, bit by bit; NaN is not greater than anything."""
     left, right = x["left"], x["right"]
     refuse(left.dtype is not F32 or right.dtype is not F32, f"comparison of {left.dtype} and {right.dtype}")
+    at_once = elements.selected(
+        Condition.IS_GREATER, left.stored, right.stored, x["when_true"].stored, x["when_false"].stored
+    )
+    if at_once is not None:
+        return at_once
     greater = float32.flush(left.numbers) > float32.flush(right.numbers)
     return np.where(greater, x["when_true"].bits, x["when_false"].bits)

@@ -10,17 +10,54 @@ from tdb_dap.engine.hardware.dtypes import F32, SI8, UI8, Array, DType
 from tdb_dap.targets.arithmetic import float32
 from tdb_dap.targets.arithmetic.dot import inexact, interleaved
 from tdb_dap.targets.arithmetic.products import Products
-from tdb_dap.targets.arithmetic.stored import Value
-from tdb_dap.targets.arithmetic.windows import padded, taps
+from tdb_dap.targets.arithmetic.stored import Unplanned, Value
+from tdb_dap.targets.arithmetic.windows import border, padded, taps
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.bm1684 import windows as op
-from tdb_dap.targets.semantics.bm1684.common import refuse, shifted, sum_of_products, tiu
+from tdb_dap.targets.semantics.bm1684.common import (
+    refuse,
+    refuse_rare,
+    shift_steps,
+    shifted,
+    sum_of_products,
+    tiu,
+)
 from tdb_dap.targets.semantics.convolution import by_channels, integer_products
-from tdb_dap.targets.semantics.registry import Operation
+from tdb_dap.targets.semantics.registry import Convolved, Operation, Pooled, multiplies
 
 LOWEST = np.float32(-3.4028234663852886e38)
 
 
+def _check_convolution(x: Operation) -> None:
+    f, is_float = x.fields, x["input"].dtype is F32
+    formats = {operand.dtype.itemsize for operand in (x["input"], x["weight"])} | {x.dtype.itemsize}
+    refuse(formats != {4 if is_float else 1}, f"a convolution of {x['input'].dtype} into {x.dtype}")
+    refuse(f.res_add and not is_float, "a convolution of 8-bit numbers that adds to the old result")
+    refuse("bias" in x and x["bias"].dtype.itemsize != (4 if is_float else 2), "a bias of this width")
+
+
+def _starts(x: Operation) -> tuple[str | Array, ...]:
+    """Bias and old result, as far as there are such."""
+    starts: list[str | Array] = [role for role in ("bias", "old") if role in x]
+    if "bias" in x and x["bias"].is_constant:
+        starts[0] = x["bias"].numbers.reshape(1, 1)
+    return tuple(starts)
+
+
+def _convolved(x: Operation) -> Convolved:
+    """The products of ``convolve``."""
+    refuse_rare(x.fields)
+    _check_convolution(x)
+    is_float = x["input"].dtype is F32
+    if x["weight"].is_constant or x.rules.fast or (is_float and x.dtype is not F32):
+        raise Unplanned("one weight, or sums in another order")
+    fill, is_rotated = border(x.fields, None, 0, x["input"].dtype.bits_dtype), bool(x.fields.kernel_rotate)
+    steps = None if is_float else shift_steps(x)
+    how = 0.0, False, steps, None, False
+    return Convolved("input", "weight", is_rotated, fill, _starts(x), *how, adds_last=is_float, by_parity=is_float)
+
+
+@multiplies(_convolved)
 @tiu("bm1684.conv", 0)
 def convolve(x: Operation) -> Array:
     """result = bias + old + sum of input * weight over input channels and taps.
@@ -29,10 +66,7 @@ def convolve(x: Operation) -> Array:
     ((even + odd) + bias) + old. 8 bit: exact sum + bias, shifted right half up, saturated.
     """
     f, is_float = x.fields, x["input"].dtype is F32
-    formats = {operand.dtype.itemsize for operand in (x["input"], x["weight"])} | {x.dtype.itemsize}
-    refuse(formats != {4 if is_float else 1}, f"a convolution of {x['input'].dtype} into {x.dtype}")
-    refuse(f.res_add and not is_float, "a convolution of 8-bit numbers that adds to the old result")
-    refuse("bias" in x and x["bias"].dtype.itemsize != (4 if is_float else 2), "a bias of this width")
+    _check_convolution(x)
     image = x["input"].dtype.widen(padded(x["input"].bits, f, None))
     weight = _weights(x)
     n, oc, height, width = f.four("res0")
@@ -89,6 +123,27 @@ def _lowest(dtype: DType) -> Array:
     return np.array([LOWEST if dtype is F32 else dtype.minimum], dtype.numpy)
 
 
+def _check_maximum(x: Operation) -> None:
+    dtype = x["input"].dtype
+    refuse(x.dtype.itemsize != dtype.itemsize or dtype.itemsize == 2, f"the maximum of {dtype} as {x.dtype}")
+    refuse(x.fields.res_add, "pooling that adds to the old result")
+    refuse(x.fields.opd0_x_ins0 or x.fields.opd0_y_ins0, "the maximum over inserted zeros")
+
+
+def _largest(x: Operation) -> Pooled:
+    """The windows of ``maximum``."""
+    refuse_rare(x.fields)
+    _check_maximum(x)
+    dtype = x["input"].dtype
+    if dtype.name != x.dtype.name or (x.fields.relu and dtype is not F32):
+        raise Unplanned("numbers that become others")
+    fill = _lowest(dtype).view(dtype.bits_dtype).reshape(1, 1, 1, 1)
+    start = _lowest(dtype).reshape(1, 1) if dtype is F32 else None
+    border(x.fields, None, 0, dtype.bits_dtype)
+    return Pooled("input", None, False, fill, start, False, 0.0, False, None)
+
+
+@multiplies(_largest)
 @tiu("bm1684.pord", op.MAXIMUM)
 def maximum(x: Operation) -> Array:
     """The largest tap, starting at the lowest number: tap > kept ? tap : kept, so that NaN is ignored; flushed.
@@ -96,11 +151,9 @@ def maximum(x: Operation) -> Array:
     Bytes are rectified as signed ones, floats are not.
     """
     dtype = x["input"].dtype
-    refuse(x.dtype.itemsize != dtype.itemsize or dtype.itemsize == 2, f"the maximum of {dtype} as {x.dtype}")
-    refuse(x.fields.res_add, "pooling that adds to the old result")
-    refuse(x.fields.opd0_x_ins0 or x.fields.opd0_y_ins0, "the maximum over inserted zeros")
-    border = np.append(_lowest(dtype), dtype.numpy.type(0)).view(dtype.bits_dtype)
-    image = dtype.widen(padded(x["input"].bits, x.fields, Value(border.reshape(1, 1, 1, 2), dtype)))
+    _check_maximum(x)
+    around = np.append(_lowest(dtype), dtype.numpy.type(0)).view(dtype.bits_dtype)
+    image = dtype.widen(padded(x["input"].bits, x.fields, Value(around.reshape(1, 1, 1, 2), dtype)))
     image = float32.flush(image) if dtype is F32 else image
     kept = np.broadcast_to(_lowest(dtype), x.shape)
     for _, _, tap in taps(image, x.fields):
@@ -110,6 +163,35 @@ def maximum(x: Operation) -> Array:
     return x.dtype.encode(kept)
 
 
+def _check_sum(x: Operation) -> None:
+    f, dtype, constant = x.fields, x["input"].dtype, x["kernel"].is_constant
+    refuse(x.dtype.itemsize != dtype.itemsize or dtype.itemsize == 2, f"a sum of {dtype} as {x.dtype}")
+    refuse(x["kernel"].dtype.itemsize != dtype.itemsize, f"a kernel of {x['kernel'].dtype} for {dtype}")
+    refuse(f.res_add or f.kernel_rotate, "pooling with a rotated kernel or added to the old result")
+    refuse(constant and dtype is not F32 and f.relu, "an average of integers that is rectified")
+    refuse("bias" in x and (constant or x["bias"].is_constant), "an average with a bias")
+
+
+def _summed(x: Operation) -> Pooled:
+    """The windows of ``weighted``."""
+    refuse_rare(x.fields)
+    _check_sum(x)
+    f, dtype, kernel = x.fields, x["input"].dtype, x["kernel"]
+    area, is_float = f.opd1_h * f.opd1_w, dtype is F32
+    if is_float and not kernel.dtype is x.dtype is F32:
+        raise Unplanned("sums as another format")
+    weight: str | Array = "kernel"
+    if kernel.is_constant:
+        number = average_weight(area, bool(f.opd1_sign))
+        weight = float32.flush(kernel.numbers) if is_float else np.full((1, 1, 1, 1), number, np.int64)
+    steps = None if is_float else replace(shift_steps(x), held=True)
+    fill = border(f, None, 0, dtype.bits_dtype)
+    start = "bias" if "bias" in x else None
+    zero = -0.0 if area == 1 else 0.0
+    return Pooled("input", weight, False, fill, start, False, zero, False, steps, adds_last=is_float)
+
+
+@multiplies(_summed)
 @tiu("bm1684.pord", op.WEIGHTED)
 def weighted(x: Operation) -> Array:
     """Sum of tap * weight (+ bias), per channel.
@@ -118,11 +200,7 @@ def weighted(x: Operation) -> Array:
     """
     f, dtype = x.fields, x["input"].dtype
     constant = x["kernel"].is_constant
-    refuse(x.dtype.itemsize != dtype.itemsize or dtype.itemsize == 2, f"a sum of {dtype} as {x.dtype}")
-    refuse(x["kernel"].dtype.itemsize != dtype.itemsize, f"a kernel of {x['kernel'].dtype} for {dtype}")
-    refuse(f.res_add or f.kernel_rotate, "pooling with a rotated kernel or added to the old result")
-    refuse(constant and dtype is not F32 and f.relu, "an average of integers that is rectified")
-    refuse("bias" in x and (constant or x["bias"].is_constant), "an average with a bias")
+    _check_sum(x)
     image = dtype.widen(padded(x["input"].bits, f, None))
     met = [tap for _, _, tap in taps(image, f)]
     if dtype is F32:
