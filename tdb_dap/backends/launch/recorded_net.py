@@ -86,7 +86,7 @@ def record_nets(
         )
     require_platform()
     library = chip.vendor_library
-    if library is None:
+    if library is None or not library.runtime:
         raise BadInput(f"how to run nets of {chip.name} on the vendor's runtime is not known")
     folder = _folder(library, given)
     with tempfile.TemporaryDirectory(prefix="tdb-dap-") as scratch:
