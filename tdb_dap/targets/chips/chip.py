@@ -261,6 +261,7 @@ class Chip:
         return command_text(description.binding, description.name, engine, ids, self.vendor_style)
 
     def fill_tables(self, memory: Memory, tables: str) -> None:
+        _ = self._plans  # who has memories will execute: what that takes is loaded now, and not in the first run
         for core in range(memory.cores):
             fill(memory.static(core), self.static_tables, tables)
         fill(memory.l2()[self.l2_tables_start :], self.l2_tables, tables)

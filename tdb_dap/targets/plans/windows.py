@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -245,13 +246,14 @@ def _runs(channels: int, by_channel: bool, group: Group | None, by_parity: bool)
 
 def _taps(runs: list[_Run], padded: _Padded) -> Array:
     """The taps of all products in their order; -1 where a place for a channel is empty."""
-    taps: list[Array] = []
-    for run in runs:
-        channels = np.full(run.width, -1, np.int64)
-        own = np.arange(run.start, run.stop, run.step)
-        channels[: own.size] = own
-        taps.append(np.where(channels < 0, -1, channels * padded.plane + padded.taps[:, None]).reshape(-1))
-    return np.concatenate(taps)
+    parts: list[Array] = []
+    for width, alike in groupby(runs, key=lambda run: run.width):
+        some = list(alike)
+        starts, stops = (np.array([getattr(run, name) for run in some], np.int64) for name in ("start", "stop"))
+        channels = starts[:, None] + np.arange(width, dtype=np.int64) * some[0].step
+        places = channels[:, None] * padded.plane + padded.taps[:, None]
+        parts.append(np.where((channels < stops[:, None])[:, None], places, -1).reshape(-1))
+    return np.concatenate(parts)
 
 
 def _weights(x: Convolved, weight: Tensor, source: int, runs: list[_Run], count: int) -> Iterator[Step]:

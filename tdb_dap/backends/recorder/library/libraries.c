@@ -6,7 +6,7 @@
 #include <link.h>
 #include <string.h>
 
-/* Our own definition of dlsym is below; this is the loader's. */
+/* Our own definition of dlsym is in loader.c; this is the loader's. */
 static void *(*real_dlsym)(void *, const char *);
 static void *own_handle;
 
@@ -21,31 +21,17 @@ static void find_real_dlsym(void) {
         own_handle = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
 }
 
-void *loaded_symbol(void *handle, const char *name) {
+void *(*loaded_dlsym(void))(void *, const char *) {
     if (!real_dlsym)
         find_real_dlsym();
-    return real_dlsym(handle, name);
+    return real_dlsym;
 }
 
-static bool is_host_function(const char *name) {
-    return !strncmp(name, "bmrt_", 5) || !strncmp(name, "bm_mem", 6) || !strncmp(name, "tpuRt", 5);
-}
+void *loaded_symbol(void *handle, const char *name) { return loaded_dlsym()(handle, name); }
 
-/* Whoever asks the loader for a function of the runtime, as ctypes does, gets ours. All other questions go on to the
-   loader as a jump: whom RTLD_NEXT is meant for, it sees by where the call returns to. */
-INTERPOSED void *dlsym(void *restrict handle, const char *restrict name) {
-    if (!real_dlsym)
-        find_real_dlsym();
-    if (handle != RTLD_NEXT && is_host_function(name) && real_dlsym(handle, name)) {
-        void *ours = own_handle ? real_dlsym(own_handle, name) : NULL;
-        if (ours)
-            return ours;
-    }
-    if (handle != RTLD_NEXT && strstr(name, "cpu_process")) {
-        void *found = real_dlsym(handle, name);
-        return found ? host_layer(name, found) : NULL;
-    }
-    return real_dlsym(handle, name);
+void *own_function(const char *name) {
+    void *(*find)(void *, const char *) = loaded_dlsym();
+    return own_handle ? find(own_handle, name) : NULL;
 }
 
 #define MOST 64

@@ -14,13 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define MOST_FLYING 256
-uint32_t flying[MOST_FLYING];
-unsigned in_flight;
-bool closed;
 _Thread_local bool is_host_thread;
-_Thread_local uint32_t own_command = NO_COMMAND; /* workers of OpenMP have none, and execute nevertheless */
-static bool unprotectable;
 static int launches_running;
 
 /* An engine whose commands are not replayed has ended one: what it may have written is written down. */
@@ -29,12 +23,6 @@ void keep_what_was_written(void) {
         for (uint32_t k = 0; k < spaces[i].touched_count; k++)
             if (spaces[i].state[spaces[i].touched[k]] & WRITABLE)
                 ensure_known(&spaces[i], spaces[i].touched[k]);
-}
-
-void protect(Space *space, int protection) {
-    if (space->closed_end > space->closed_first &&
-        mprotect(space->closed_first, (size_t)(space->closed_end - space->closed_first), protection))
-        unprotectable = true;
 }
 
 static void close_everything(void) {

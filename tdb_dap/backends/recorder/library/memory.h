@@ -7,6 +7,7 @@
 #define PAGE 4096u
 #define BLOCK_BYTES (16u << 10)
 #define MOST_SPACES 256
+#define MOST_FLYING 256
 
 enum { READABLE = 1, WRITABLE = 2, BY_HOST = 4, UNKNOWN = 8 };
 
@@ -28,8 +29,9 @@ typedef struct {
 extern Space spaces[MOST_SPACES];
 extern unsigned space_count;
 extern unsigned in_flight;      /* commands that have begun and not ended */
-extern uint32_t flying[];       /* their numbers */
+extern uint32_t flying[];       /* their numbers, at most MOST_FLYING */
 extern bool closed;             /* DDR and L2 are, except blocks that were touched */
+extern bool unprotectable;      /* the system has refused to close something */
 extern _Thread_local uint32_t own_command;
 
 uint8_t *block_bytes(const Space *space, uint32_t block, size_t *size);

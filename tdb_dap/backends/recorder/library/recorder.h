@@ -25,8 +25,9 @@ enum { COPY_DATA = 1, COPY_SET = 2, COPY_DEVICE = 4, COPY_CONTINUED = 8, BLOCK_F
 
 /* stream.c: events on their way to the process that keeps them. */
 
-bool recording(void);              /* whether this process is the recorded one; the first that asks becomes it */
-bool is_recording(void);           /* the same without becoming it */
+bool is_recording(void);           /* whether this process is the recorded one */
+bool stream_is_asked(void);        /* whether it has been tried to become it */
+void stream_open(void (*forked)(void)); /* under the lock: try it; ``forked`` is called in each child of the recorded process */
 void lock(void);
 void unlock(void);
 bool locked_here(void);            /* whether this thread holds the lock */
@@ -54,11 +55,11 @@ typedef struct {
     uint64_t cores_seen;
 } Library;
 
+void *(*loaded_dlsym(void))(void *, const char *); /* the loader's own */
 void *loaded_symbol(void *handle, const char *name);
+void *own_function(const char *name); /* of the recorder itself */
 void *next_function(const char *name, const void *own);
 void *function_of(Library *library, const char *name);
-/* What a program gets that asks the loader for a function, and would get `found`. */
-void *host_layer(const char *name, void *found);
 void *real_function(Library **library, const void *caller, const char *name, const void *own);
 
 /* In an interposed function: the ``library`` that calls it and the ``real`` function there, kept for the thread. */
@@ -70,6 +71,14 @@ void *real_function(Library **library, const void *caller, const char *name, con
         void *found_ = real_function(&library, caller_, #name, (const void *)name);                                    \
         memcpy(&real, &found_, sizeof found_);                                                                         \
     }
+
+/* recorder.c */
+
+bool recording(void);              /* whether this process is the recorded one; the first that asks becomes it */
+
+/* host.c: what a program gets that asks the loader for a function that runs on the host, in place of ``found``. */
+
+void *host_layer(const char *name, void *found);
 
 /* marks.c */
 

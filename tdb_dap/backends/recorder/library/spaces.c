@@ -7,6 +7,16 @@
 
 Space spaces[MOST_SPACES];
 unsigned space_count;
+uint32_t flying[MOST_FLYING];
+unsigned in_flight;
+bool closed, unprotectable;
+_Thread_local uint32_t own_command = NO_COMMAND; /* workers of OpenMP have none, and execute nevertheless */
+
+void protect(Space *space, int protection) {
+    if (space->closed_end > space->closed_first &&
+        mprotect(space->closed_first, (size_t)(space->closed_end - space->closed_first), protection))
+        unprotectable = true;
+}
 
 struct local_memory {
     uint8_t *content;

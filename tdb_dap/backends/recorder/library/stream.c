@@ -51,10 +51,12 @@ void stop_recording(void) {
     connection = -1;
 }
 
+static void (*on_fork)(void);
+
 static void child_after_fork(void) {
     if (atomic_load(&state) == 1) {
         stop_recording();
-        memory_after_fork();
+        on_fork();
     }
     pthread_mutex_init(&mutex, NULL);
     holds = false;
@@ -89,19 +91,11 @@ static bool open_stream(void) {
     return true;
 }
 
-bool recording(void) {
-    int now = atomic_load(&state);
-    if (now)
-        return now > 0;
-    lock();
-    if (!atomic_load(&state)) {
-        hash_init();
-        atomic_store(&state, open_stream() ? 1 : -1);
-        if (atomic_load(&state) > 0)
-            faults_init();
-    }
-    unlock();
-    return atomic_load(&state) > 0;
+bool stream_is_asked(void) { return atomic_load(&state) != 0; }
+
+void stream_open(void (*forked)(void)) {
+    on_fork = forked;
+    atomic_store(&state, open_stream() ? 1 : -1);
 }
 
 static void send_all(const void *data, size_t size) {
