@@ -20,7 +20,7 @@ from tdb_dap.engine.cvimodel.file import HEADING, WEIGHTS, CviSection
 from tdb_dap.engine.cvimodel.lz4_block import unpack_block
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.info.describing import info
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.samples import DATA
 
 FOLDERS = sorted((DATA / "chips").glob("cv18[0-3]x/*"))

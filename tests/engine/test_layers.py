@@ -14,7 +14,7 @@ from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.source.layer_table import read_layers
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.opening import open_program
+from tdb_dap.tools.programs import open_program
 from tests.samples import DATA
 
 CHIP = DATA / "chips" / "cv181x"

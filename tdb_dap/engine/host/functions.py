@@ -5,6 +5,7 @@ They are given stored words, as they compare and copy them. Source of the rules:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -69,10 +70,17 @@ def call(name: str, inputs: Sequence[HostTensor], outputs: Sequence[Room], argum
         raise NotSimulated(f"the host function {name}: its inputs do not fit together: {error}") from None
 
 
+def _expect(count: int, room: Room) -> None:
+    """Before anything is computed: the number of results is that of the output."""
+    if count != math.prod(room.shape):
+        raise ValueError(f"{count:,} numbers for an output of {math.prod(room.shape):,}")
+
+
 @host_function("quant")
 def quantise(inputs: Sequence[HostTensor], outputs: Sequence[Room], arguments: Arguments) -> list[Array]:
     """Floats times the scale, half to even, limited; or back: bytes times the scale, bfloat16 widened."""
     source, target = inputs[0], outputs[0].dtype
+    _expect(source.bits.size, outputs[0])
     if arguments["to"] == "NONE" and target is F32:
         factor = np.float32(1) if source.dtype is BF16 else np.float32(_scale(arguments, 1 / 128))
         return [F32.encode(source.numbers.astype(np.float32) * factor)]
@@ -126,6 +134,7 @@ def embed(inputs: Sequence[HostTensor], outputs: Sequence[Room], arguments: Argu
     if table.dtype is not outputs[0].dtype:
         raise NotSimulated(f"embedding of {table.dtype} as {outputs[0].dtype} is undefined")
     rows = table.bits.reshape(-1, table.bits.shape[1])
+    _expect(numbers.bits.size * rows.shape[1], outputs[0])
     index = numbers.numbers.astype(np.int64).reshape(-1)
     if (index < 0).any() or (index >= rows.shape[0]).any():
         raise NotSimulated(f"embedding: a row is outside of 0 to {rows.shape[0] - 1}")
@@ -140,6 +149,7 @@ def softmax(inputs: Sequence[HostTensor], outputs: Sequence[Room], arguments: Ar
     """
     if inputs[0].dtype is not F32:
         raise NotSimulated(f"softmax of {inputs[0].dtype} is not simulated")
+    _expect(inputs[0].bits.size, outputs[0])
     numbers = np.moveaxis(inputs[0].numbers, int(arguments["axis"]) % inputs[0].bits.ndim, 0)
     powers = np.exp((numbers - numbers.max(0)).astype(np.float64)).astype(np.float32)
     total = np.zeros(powers.shape[1:], np.float32)
@@ -153,6 +163,7 @@ def resize(inputs: Sequence[HostTensor], outputs: Sequence[Room], arguments: Arg
     """An image in another size: the nearest pixel, or between four of them with half a pixel as the centre."""
     mode = str(arguments["coordinate_transformation_mode"])
     source, (rows, columns) = inputs[0], outputs[0].shape[2:]
+    _expect(math.prod(source.bits.shape[:2]) * rows * columns, outputs[0])
     if mode.startswith("nearest"):
         is_centred = mode == "nearest_half_pixel"
         row, column = (
