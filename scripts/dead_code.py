@@ -49,6 +49,7 @@ class Rule:
 RULES = (
     Rule("tdb_dap/targets/families/*", "variable", r"\w+", "operands, rows and codes are read by @family"),
     Rule("tdb_dap/targets/chips/chip.py", "method", "learn", "plugins may still call it"),
+    Rule("tdb_dap/targets/chips/chip.py", "method", "plan_coverage", "scripts/record_plans.py records it"),
     Rule("*", "variable", r"model_config|schema_version", "pydantic reads the one and writes the other"),
     Rule("tdb_dap/adapter/*", "attribute", r"symbol|unreadableBytes|instructionPointerReference", "fields of DAP"),
     Rule("tdb_dap/adapter/*responses.py", "variable", r"\w+", "fields of bodies, which clients read"),

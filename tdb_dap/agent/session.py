@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from tdb_dap.adapter.protocol.client import Client
 from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.system.confinement import environment
 from tdb_dap.system.worker_process import WorkerProcess
 from tdb_dap.terminal.console import Console
 from tdb_dap.terminal.view import View
@@ -84,7 +85,7 @@ class Session:
             configuration["reference"] = [str(path) for path in references]
         self.close()
         self._stream = io.StringIO()
-        client = Client.spawn(timeout=None)
+        client = Client.spawn(timeout=None, environment=environment(self._roots))
         console = Console(client, View(self._stream))
         try:
             console.start(configuration, ())
@@ -151,7 +152,7 @@ class Session:
         The process keeps the server responsive, can be ended at any moment, and gives the memory back.
         """
         deadline = time.monotonic() + _PATIENCE
-        with WorkerProcess(function, *arguments) as worker:
+        with WorkerProcess(function, *arguments, environment=environment(self._roots)) as worker:
             while not worker.wait(_PAUSE):
                 is_late = time.monotonic() > deadline
                 if is_stopped() or is_late:

@@ -12,6 +12,7 @@ from typing import NoReturn
 from tdb_dap.cli.standard_streams import ReaderGone, open_closed_descriptors, outlets
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import TRACEBACKS, BadInput, TdbError, sentence
+from tdb_dap.system.confinement import confine
 from tdb_dap.system.notices import Once, heard_by
 from tdb_dap.version import __version__
 
@@ -95,6 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     The exit code is the same if the pipe closes early.
     """
     open_closed_descriptors()
+    confine()
     given = list(sys.argv[1:] if argv is None else argv)
     chosen = next(iter(given), "")
     try:

@@ -11,13 +11,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
 from tdb_dap.errors import TRACEBACKS, TdbError, sentence
 from tdb_dap.system.child_processes import command, end_with_children
+from tdb_dap.system.confinement import confine
 
 _R = TypeVar("_R")
 
@@ -29,11 +30,17 @@ class Died(TdbError):
 class WorkerProcess(Generic[_R]):
     """The call ``function(*arguments)``, which begins at once; both go through ``pickle``.
 
-    ``process`` leads a separate session; ``folder``: its working directory. What the function prints is dropped. At
-    the end of a ``with`` it is ended, with all that it has started.
+    ``process`` leads a separate session; ``folder``: its working directory, ``environment``: None for our own. What the
+    function prints is dropped. At the end of a ``with`` it is ended, with all that it has started.
     """
 
-    def __init__(self, function: Callable[..., _R], *arguments: Any, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        function: Callable[..., _R],
+        *arguments: Any,
+        folder: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self._result: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         with tempfile.TemporaryFile() as call:
@@ -45,6 +52,7 @@ class WorkerProcess(Generic[_R]):
                 stdout=self._result,
                 stderr=self._errors,
                 cwd=folder,
+                env=environment,
                 start_new_session=True,
             )
 
@@ -82,6 +90,7 @@ class WorkerProcess(Generic[_R]):
 
 
 def _main() -> None:
+    confine()
     with os.fdopen(os.dup(1), "wb") as sink:
         os.dup2(2, 1)
         function, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301  # from our own process

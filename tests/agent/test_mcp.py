@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -220,6 +221,36 @@ def test_what_cannot_be_done_is_an_error_of_the_tool(
         assert "Traceback" not in str(refused.value)
 
     talk(tmp_path, story)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+@pytest.mark.parametrize(
+    "name", ["compilation.bmodel.xz", "final.mlir", "tensor_location.json.xz", "input_ref_data.dat"]
+)
+def test_a_file_next_to_a_model_that_is_a_link_out_of_the_root_is_not_read(name: str, tmp_path: Path) -> None:
+    """An archive or a clone may bring such links; one that stays below the root is followed."""
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    context = model("toy", root)
+    secret = outside / name
+    original = context / name
+    if original.exists():
+        original.rename(secret)
+    else:
+        secret.write_bytes(b"TOP-SECRET".ljust(3 * 32 * 32 * 4))
+    original.symlink_to(secret)
+
+    async def story(ask: Ask) -> None:
+        with pytest.raises(Refused, match=f"{name}: leads out of .*root, which this server may read"):
+            await ask("open", context=str(context))
+        original.unlink()
+        secret.rename(root / "elsewhere")
+        original.symlink_to(root / "elsewhere")
+        answer = await ask("open", context=str(context))
+        assert "BM1684X" in answer
+
+    talk(root, story)
 
 
 def test_no_line_that_an_agent_gives_is_another_verb(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from tdb_dap.adapter.protocol.framing import ByteStream, Connection, LogHook, Malformed, Message
@@ -75,14 +75,20 @@ class Client:
         timeout: float | None = 60,
         log: LogHook | None = None,
         quiet: bool = True,
+        environment: Mapping[str, str] | None = None,
     ) -> Client:
-        """Start an adapter; ``quiet``: what it prints to stderr is not shown.
+        """Start an adapter; ``quiet``: what it prints to stderr is not shown; ``environment``: None for our own.
 
         It gets its own session, so that Ctrl-C in a terminal reaches only us.
         """
         errors = subprocess.DEVNULL if quiet else None
         child = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=environment,
+            start_new_session=True,
         )
         client = cls(_Pipes(child), timeout, log)
         client._child = child

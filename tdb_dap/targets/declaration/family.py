@@ -85,7 +85,7 @@ class Family:
 
     @cached_property
     def text(self) -> str:
-        """What its commands do: a sentence, and what there is to know besides."""
+        """A sentence on its commands, and what there is to know besides."""
         return cleandoc(self.doc)
 
     @property
