@@ -28,6 +28,9 @@ FOLDER = DATA / "chips" / "cv181x" / "toy_cv181x_int8"
 TOY = lzma.decompress((FOLDER / "model.cvimodel.xz").read_bytes())
 DESCRIPTION = HEADING.size + int.from_bytes(TOY[8:12], "little")
 
+SHAPE = struct.pack("<4q", 1, 3, 32, 32)
+"""Of the input, in the description."""
+
 LAYERS = ("conv", "pool.max", "conv", "arith.lut", "pool.avg")
 """The TIU's operations of the group in final.mlir, in order."""
 
@@ -110,6 +113,8 @@ def test_a_lone_model_is_listed_by_layer(tmp_path: Path) -> None:
         (b"CviModle" + TOY[8:], "not a cvimodel"),
         (TOY[: DESCRIPTION - 1], "truncated cvimodel: its heading announces 3,224 bytes and the file has 3,223"),
         (TOY[:-1], "section subfunc_1 should be 5,424 bytes"),
+        (TOY.replace(SHAPE, struct.pack("<4q", 1, 3, -32, 32)), "tensor 'x' has the impossible shape [1, 3, -32, 32]"),
+        (TOY.replace(SHAPE, struct.pack("<4q", 1 << 24, 3, 32, 32)), "tensor 'x' has the impossible shape [16777216,"),
         (TOY[: HEADING.size] + b"\xff" * 8 + TOY[HEADING.size + 8 :], "the model description is damaged"),
         (TOY[:-5424] + b"\0" + TOY[-5423:], "no command at byte 0 of 5,424: the packet begins with 00 40 02"),
         (TOY[:-72] + b"\xa7" * 72, "no command at byte 5,352"),

@@ -36,6 +36,9 @@ WEIGHTS, COMMANDS = 0, 1
 NATIVE = (2, 3)
 """Shared objects with code for a host, which nothing here ever loads."""
 
+MOST_ELEMENTS = 1 << 28
+"""Of one tensor; boards have up to 2 GiB of memory."""
+
 _BYTE, _FLAG = struct.Struct("<B"), struct.Struct("<?")
 _LONG, _FLOAT = struct.Struct("<q"), struct.Struct("<f")
 
@@ -218,20 +221,25 @@ def _dtype(code: int, name: str) -> DType:
     return DTYPES[code]
 
 
-def _shape(table: Table | None) -> tuple[int, ...]:
-    return table.numbers(0, _LONG) if table else ()
+def _shape(table: Table | None, name: str) -> tuple[int, ...]:
+    shape = table.numbers(0, _LONG) if table else ()
+    if any(extent < 0 for extent in shape) or math.prod(shape) > MOST_ELEMENTS:
+        raise ValueError(f"tensor {name[:40]!r} has the impossible shape {list(shape[:8])}")
+    return shape
 
 
 def _weight(table: Table) -> CviTensor:
     name = table.text(0)
-    return CviTensor(name, _dtype(table.integer(4, _BYTE), name), _shape(table.table(3)), table.integer(1, _LONG), 1.0)
+    return CviTensor(
+        name, _dtype(table.integer(4, _BYTE), name), _shape(table.table(3), name), table.integer(1, _LONG), 1.0
+    )
 
 
 def _tensor(table: Table) -> CviTensor:
     name = table.text(1)
     quantization = table.table(6)
     scale = float(quantization.number(4, _FLOAT)) if quantization else 1.0
-    dtype, shape = _dtype(table.integer(3, _BYTE), name), _shape(table.table(4))
+    dtype, shape = _dtype(table.integer(3, _BYTE), name), _shape(table.table(4), name)
     return CviTensor(name, dtype, shape, table.integer(2, _LONG), scale, bool(table.integer(7, _BYTE)))
 
 
