@@ -26,9 +26,9 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("targets.chips",),
     ("targets.validation",),
     ("backends",),
-    ("tools.golden",),
+    ("tools.float_model", "tools.golden"),
     ("tools.programs",),
-    ("tools.opening", "tools.pages", "tools.report_schema", "tools.shadow"),
+    ("tools.opening", "tools.pages", "tools.report_schema", "tools.shadow", "tools.weights"),
     ("tools.findings", "tools.hashes", "tools.model_options"),
     ("tools.profile", "tools.sanitize"),
     (

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import threading
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from tdb_dap.errors import BadInput
+
+if TYPE_CHECKING:
+    import socket
 
 ADAPTER_TOKEN = "TDB_DAP_TOKEN"
 """The variable of the environment that holds the token of an adapter on a port."""
@@ -41,6 +44,8 @@ def address(text: str, what: str) -> tuple[str, int]:
 
 def open_port(text: str, token: str | None) -> socket.socket:
     """A socket that listens at HOST:PORT; BadInput if others could connect without a token."""
+    import socket
+
     what = f"--listen {text:.100}"
     host, port = address(text, what)
     if token is None and not is_loopback(host):
@@ -54,6 +59,7 @@ def open_port(text: str, token: str | None) -> socket.socket:
 
 def announce(text: str, listening: socket.socket, given: str | None) -> str:
     """Print where a port is that listens at ``text``; the token that it asks for, printed too if it is made here."""
+
     from secrets import token_urlsafe
 
     where = f"listening on {text.rpartition(':')[0] or '127.0.0.1'}:{listening.getsockname()[1]}\n"
@@ -64,6 +70,8 @@ def announce(text: str, listening: socket.socket, given: str | None) -> str:
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach an address."""
+    import socket
+
     try:
         addresses = {entry[4][0] for entry in socket.getaddrinfo(host, None)}
     except (OSError, UnicodeError):
@@ -178,4 +186,6 @@ class Visitor:
     def hang_up(self) -> None:
         """End the connection from another thread than the one that reads from it."""
         with contextlib.suppress(OSError):
+            import socket
+
             self._connected.shutdown(socket.SHUT_RDWR)

@@ -185,6 +185,11 @@ VERBS = {
             "llm {language} --recording {out}/nowhere.tdbrec",
         ),
     ),
+    "weights": Verb(
+        "weights {float}/.. --reference {float}",
+        "weights {language} --reference {float}",
+        cannot=("weights {sample} --reference {sample}", "weights {language} --reference {out}", "weights {language}"),
+    ),
     "zoo": Verb(
         "zoo --help",  # its cases run in processes of their own: tests/zoo
         cannot=(

@@ -16,11 +16,12 @@ from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.linked_program import LinkedProgram
 from tdb_dap.engine.program.schedule import HostStep, NetStep, Step
+from tdb_dap.tools.float_model.model import FloatModel
 from tdb_dap.tools.llm.comparing import Part
-from tdb_dap.tools.llm.float_model import FloatModel
 from tdb_dap.tools.llm.language_model import LanguageModel, read_model
 from tdb_dap.tools.llm.opening import linked
 from tdb_dap.tools.llm.running import Answering, Token
+from tdb_dap.tools.llm.sources import weights_report
 
 FOLDER = Path(__file__).parents[1] / "data" / "llm"
 QWEN = FOLDER / "qwen2_bm1684x_bf16"
@@ -42,8 +43,8 @@ def float_model(folder: Path) -> FloatModel:
     return FloatModel((QWEN if folder in (DYNAMIC, DISK, HISTORY) else LLAMA if folder == LORA else folder) / "float")
 
 
-Change = Callable[[Step, str], Step]
-"""A step of the schedule, and the net that it comes before or is -> the step that takes its place."""
+Change = Callable[[Step, str], "Step | tuple[Step, ...]"]
+"""A step of the schedule, and the net that it comes before or is -> the step or steps that take its place."""
 
 
 def program(folder: Path, tokens: int = 4, change: Change | None = None) -> tuple[LanguageModel, LinkedProgram]:
@@ -63,7 +64,10 @@ def linked_again(model: LanguageModel, made: LinkedProgram, change: Change) -> L
     from tdb_dap.tools.programs import keep_source
 
     steps = made.schedule.steps
-    changed = [change(step, _next_net(steps[index:])) for index, step in enumerate(steps)]
+    changed: list[Step] = []
+    for index, step in enumerate(steps):
+        instead = change(step, _next_net(steps[index:]))
+        changed += instead if isinstance(instead, tuple) else (instead,)
     sources = sources_of(model)
     bmodel = model.context.bmodel
 
@@ -88,7 +92,8 @@ def answered(
     debugger = Debugger(made, Machine(made, history_limit=0), None)
     if prepare is not None:
         prepare(debugger)
-    return list(Answering(debugger, model, PROMPT, (), float_model(folder)).tokens())
+    reference = FloatModel(float_model(folder).folder, room=model.room)
+    return list(Answering(debugger, model, PROMPT, (), reference, weights=weights_report(model, reference)).tokens())
 
 
 def wrong(tokens: Sequence[Token]) -> Iterator[tuple[int, Part]]:

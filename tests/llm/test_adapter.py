@@ -9,8 +9,8 @@ import pytest
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.llm.adapter import Adapter, Pair
-from tdb_dap.tools.llm.float_model import FloatModel
+from tdb_dap.tools.float_model.model import FloatModel, Pair
+from tdb_dap.tools.llm.adapter import Adapter
 from tdb_dap.tools.llm.language_model import read_model
 from tdb_dap.tools.llm.opening import linked
 from tdb_dap.tools.llm.running import Answering, Token
@@ -22,7 +22,9 @@ def answered(written: Adapter | None, expected: Adapter | None) -> list[Token]:
     model = read_model(LORA)
     program = linked(model, PROMPT, 3, adapter=written)
     debugger = Debugger(program, Machine(program, history_limit=0), None)
-    return list(Answering(debugger, model, PROMPT, (), FloatModel(LLAMA / "float", expected)).tokens())
+    return list(
+        Answering(debugger, model, PROMPT, (), FloatModel(LLAMA / "float", expected.pairs if expected else {})).tokens()
+    )
 
 
 def test_every_launch_is_right_with_an_adapter_and_without_one(tmp_path: Path) -> None:
@@ -92,7 +94,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     write_adapter(tmp_path)
     asked = ("--ids", "5,17,30", "--tokens", "2", "--lora", tmp_path)
     done = tdb_dap("llm", LORA, *asked, "--reference", LLAMA / "float")
-    assert (done.returncode, done.stdout.splitlines()[-1][:14]) == (0, "every block is")
+    assert (done.returncode, "every block is as the float model computes it" in done.stdout) == (0, True)
     opened = tdb_dap("debug", LORA, *asked, "-c", "n")
     assert "host.lora" in opened.stdout
     refused = tdb_dap("llm", LORA, *asked, "--record", tmp_path / "run.tdbrec")

@@ -7,18 +7,22 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.machine.backend import InProcess
 from tdb_dap.engine.machine.machine import Machine
-from tdb_dap.engine.program.schedule import HostStep, Step, filled
+from tdb_dap.engine.program.schedule import Border, HostStep, NetStep, Step, filled
 from tdb_dap.errors import BadInput
+from tdb_dap.targets import kernel
 from tdb_dap.tools.llm.language_model import read_model
-from tdb_dap.tools.llm.opening import linked
+from tdb_dap.tools.llm.opening import linked, open_model
 from tests.llm.models import DISK, DYNAMIC, LLAMA, PROMPT, QWEN, STATIC, answered, is_fill, program, wrong
 
 
@@ -42,6 +46,27 @@ def test_every_launch_gives_what_the_vendors_runtime_gives(folder: Path) -> None
     assert found == json.loads((folder / "runtime.json").read_text())
 
 
+@pytest.mark.skipif(not kernel.is_active(), reason=kernel.describe())
+@pytest.mark.parametrize("folder", STATIC, ids=lambda folder: folder.name)
+def test_commands_of_a_net_run_together_and_give_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without history few commands are executed by themselves, and those of later tokens are bound once for all."""
+    debugger = open_model(read_model(folder), PROMPT, 4, (), 0)
+    alone: list[int] = []
+    execute = InProcess.execute
+
+    def counted(self: InProcess, command: Any, memory: Memory) -> Any:
+        alone.append(command.kind)
+        return execute(self, command, memory)
+
+    monkeypatch.setattr(InProcess, "execute", counted)
+    found = []
+    for launch in debugger.program.launches:
+        debugger.run_to(launch.stop)
+        found.append(digest(debugger, launch.number))
+    assert found == json.loads((folder / "runtime.json").read_text())
+    assert len(alone) < len(debugger.program.commands) / 4
+
+
 def test_it_answers_what_the_float_model_answers() -> None:
     tokens = answered(QWEN, 6)
     assert [token.expected for token in tokens] == [token.id for token in tokens]
@@ -56,6 +81,30 @@ def test_four_bits_are_no_fault() -> None:
     assert [token.id for token in tokens] != [token.expected for token in tokens]
 
 
+def test_a_net_that_runs_twice_in_a_token_is_judged_as_the_first_time() -> None:
+    """Also a whole pass that the host repeats, with and without a fault in the second time."""
+
+    def again(step: Step, ahead: str) -> Step | tuple[Step, ...]:
+        is_second = isinstance(step, NetStep) and ahead in ("block_cache_1 at token 2", "block_0 at token 0")
+        return (step, step) if is_second else step
+
+    tokens = answered(QWEN, change=again)
+    assert list(wrong(tokens)) == []
+    assert [token.id for token in tokens] == [token.expected for token in tokens]
+    launches = [part.launch.net for part in tokens[2].parts]
+    assert launches.count("block_cache_1") == 2
+    assert all(part.compared for part in tokens[2].parts)
+
+    def late(step: Step, ahead: str) -> Step | tuple[Step, ...]:
+        if isinstance(step, NetStep) and ahead == "block_cache_1 at token 2":
+            wrong_position = filled(Border("block_cache_1", "position_ids"), np.full((1, 1), 7, np.int32))
+            return (step, wrong_position, step)
+        return step
+
+    found = [(number, part.launch.net, part.given) for number, part in wrong(answered(QWEN, change=late))]
+    assert found[0] == (2, "block_cache_1", ("position_ids 7 instead of 4 at position 4",))
+
+
 def test_a_token_too_early_in_its_place() -> None:
     """The host gives the position of the token before."""
 
@@ -67,7 +116,7 @@ def test_a_token_too_early_in_its_place() -> None:
 
     number, part = next(wrong(answered(QWEN, change=change)))
     assert (number, part.launch.net) == (2, "block_cache_1")
-    assert part.given == ("position_ids is 3 instead of 4 at 0",)
+    assert part.given == ("position_ids 3 instead of 4 at position 4",)
     assert part.first_wrong is not None
     assert part.first_wrong.name in ("q_proj", "k_cache")
 
@@ -101,7 +150,7 @@ def test_a_slot_of_the_cache_that_is_swapped() -> None:
 
     number, part = next(wrong(answered(QWEN, change=change)))
     assert (number, part.launch.net) == (2, "block_cache_0")
-    assert re.fullmatch("history_k is .* instead of .* at 96, 32 of 128 differ", part.given[0])
+    assert re.fullmatch("history_k .* instead of .* at position 3, 32 of 128 differ", part.given[0])
     assert part.first_wrong is not None
     assert part.first_wrong.opcode == "tpu.FAttention"
 

@@ -45,7 +45,7 @@ def test_a_right_run_is_right_in_every_part() -> None:
 @pytest.mark.parametrize(
     ("name", "where", "given"),
     [
-        ("early", (7, "block_kv_0"), ("position_ids is 15 instead of 16 at 0, 4 of 4 differ",)),
+        ("early", (7, "block_kv_0"), ("position_ids 15 instead of 16 at position 16, 4 of 4 differ",)),
         (
             "short",
             (8, "block_kv_1"),

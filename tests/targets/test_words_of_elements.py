@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tdb_dap.engine.hardware.dtypes import Array
-from tests.targets.commands import chip_named
+from tests.targets.commands import chip_named, computed
 from tests.targets.test_beyond_models import FLOATS, PLACES, f32, row, words
 
 AMOUNTS = np.array([1, -7, 9, 17, 32, 33, -33, 65])
@@ -241,3 +241,23 @@ def test_coefficients_of_an_exponential_that_are_subnormal_are_zero(
     given = {"input": numbers, "series": np.tile(coefficients, chip.geometry.lanes), "table": powers}
     found = words(chip, "sfu.exp", given, **sizes, **places, res0_prec=1, opd0_prec=1, opd1_const=1)
     assert found[0].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("chip_name", "names"),
+    [("BM1684X", ("arith.ashift", "arith.logicShift")), ("BM1688", ("arith.arith_shift", "arith.logic_shift"))],
+)
+def test_a_shift_by_a_number_is_one_by_equal_numbers(chip_name: str, names: tuple[str, str]) -> None:
+    """The amount in the command, which the kernel shifts by, and the same amount for each element."""
+    chip, random = chip_named(chip_name), np.random.default_rng(5)
+    for name in names:
+        for precision, sign, mode in ((0, 0, 2), (0, 1, 0), (3, 1, 1), (4, 0, 4), (4, 1, 5), (0, 0, 3)):
+            left = random.integers(0, 1 << 32, 24, np.uint32).astype(np.int64)
+            for amount in (-33, -31, -9, -4, -1, 0, 3, 8, 31, 32, 40):
+                shape = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 24, "tsk_opd_num": 2, "opd2_n_str": mode}
+                shape |= {"res0_prec": precision, "opd0_prec": precision, "opd0_sign": sign, "opd1_sign": 1}
+                shape |= {"opd0_addr": 4096, "res0_addr": 8192}
+                numbers = {"left": left, "right": np.full(24, amount)}
+                one = computed(chip, name, numbers, **shape, opd1_const=1, opd1_addr=amount & 0xFF)
+                each = computed(chip, name, numbers, **shape, opd1_addr=12288)
+                assert (one == each).all(), (name, precision, sign, mode, amount)

@@ -21,6 +21,7 @@ from tdb_dap.engine.control.listener import Listener
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.errors import BadInput
+from tdb_dap.system.notices import notice
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger
     from tdb_dap.engine.control.logpoints import Message
     from tdb_dap.engine.program.program import Program
+
+_MOST_WEIGHTS = 5
+"""Wrong weights of a language model that are reported when it is loaded."""
 
 _NEED_HISTORY = ("supportsStepBack", "supportsRestartFrame")
 """Capabilities that go when nothing is kept for going back."""
@@ -134,12 +138,13 @@ def open_program(session: Session, configuration: Configuration) -> Debugger:
 def _answering(session: Session, configuration: Configuration, history_limit: int) -> Debugger:
     """A language model before it answers a prompt; BadInput for settings that such a run has not."""
     from tdb_dap.engine.checks.reference_checks import MISMATCH
+    from tdb_dap.tools.float_model.model import FloatModel
     from tdb_dap.tools.llm.adapter import Adapter
-    from tdb_dap.tools.llm.float_model import FloatModel
     from tdb_dap.tools.llm.float_reference import FloatReference
     from tdb_dap.tools.llm.language_model import read_model
     from tdb_dap.tools.llm.opening import open_model
     from tdb_dap.tools.llm.sampling import parse
+    from tdb_dap.tools.llm.sources import weights_report
     from tdb_dap.tools.llm.words import prompt_ids
 
     of = configuration
@@ -152,12 +157,15 @@ def _answering(session: Session, configuration: Configuration, history_limit: in
     folder = model.context.bmodel.parent
     prompt = prompt_ids(of.prompt, folder, of.chat)
     adapter = Adapter(Path(of.lora).expanduser()) if of.lora is not None else None
-    float_model = FloatModel(Path(references[0]).expanduser(), adapter) if references else None
+    pairs = adapter.pairs if adapter is not None else {}
+    float_model = FloatModel(Path(references[0]).expanduser(), pairs, model.room) if references else None
     sampling = parse(of.sample) if of.sample is not None else None
     debugger = open_model(model, prompt, of.tokens, history_limit=history_limit, sampling=sampling, adapter=adapter)
-    watch = FloatReference(
-        debugger.program, model, prompt, (), float_model, lambda: MISMATCH in session.feature(ExceptionFilters).wanted
-    )
+    report = weights_report(model, float_model) if float_model is not None else None
+    for fault in report.faults[:_MOST_WEIGHTS] if report is not None else ():
+        notice(f"wrong weight: {fault.tensor} in {fault.net}: {fault.summary}")
+    wanted = session.feature(ExceptionFilters)
+    watch = FloatReference(debugger.program, model, prompt, (), float_model, lambda: MISMATCH in wanted.wanted, report)
     debugger.observers.append(watch)
     session.feature(Answering).begin(watch, [folder, *([float_model.folder] if float_model is not None else [])])
     return debugger

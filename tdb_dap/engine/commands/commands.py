@@ -206,7 +206,8 @@ class StandIns(Protocol):
 class Commands(Sequence[Command]):
     """All commands; objects are made when asked for and kept while they are in use.
 
-    ``target_at(core, ordinal)``: the chip with the addresses as they are valid for a command; default: ``target``.
+    ``target_at(core, ordinal)``: the chip with the addresses as they are valid for a command; default: ``target``;
+    ``part_at``: see ``encoded_from``.
     """
 
     def __init__(
@@ -218,6 +219,7 @@ class Commands(Sequence[Command]):
         stand_ins: StandIns,
         lines_of: Callable[[int], tuple[int, ...]],
         target_at: Callable[[int, int], Target] | None = None,
+        part_at: Callable[[int], tuple[Commands, int] | None] | None = None,
     ) -> None:
         self.columns = columns
         self.target = target
@@ -226,6 +228,7 @@ class Commands(Sequence[Command]):
         self.stand_ins = stand_ins
         self.target_at = target_at or (lambda core, ordinal: target)
         self._has_one_target = target_at is None
+        self._part_at = part_at
         self.lines_of = lines_of
         self._kept: OrderedDict[int, Command] = OrderedDict()
         self._register_writes: dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]] | None = None
@@ -266,6 +269,15 @@ class Commands(Sequence[Command]):
             return None
         columns = self.columns
         return EncodedCommands(columns.kind, columns.offset, columns.core, self.payload, self.registers)
+
+    def encoded_from(self, ordinal: int) -> tuple[Commands, int] | None:
+        """Commands of one target in a row, of which one is at ``ordinal``, and the ordinal of the first of them.
+
+        None where the command is by itself.
+        """
+        if self.encoded is not None:
+            return self, 0
+        return self._part_at(ordinal) if self._part_at is not None else None
 
     def changed(self, ordinal: int, descriptor: bytes) -> Command:
         """A command as it would be with another descriptor of the same kind."""

@@ -20,6 +20,7 @@ from tdb_dap.engine.hardware.addresses import ADDRESS, parse_address, whole_numb
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadExpression, NotSimulated
+from tdb_dap.system import patterns
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
@@ -84,7 +85,7 @@ def form(title: str, pattern: str, example: str, level: Level = "op") -> Callabl
     """Declare a form; ``pattern`` must match the whole text. ``level``: what it names, commands or ops."""
 
     def declare(resolve: Resolver) -> Resolver:
-        FORMS.append(Form(title, example, re.compile(pattern), resolve, level))
+        FORMS.append(Form(title, example, patterns.pattern(pattern), resolve, level))
         return resolve
 
     return declare

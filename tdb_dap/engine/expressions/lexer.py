@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.engine.hardware.addresses import ADDRESS
 from tdb_dap.errors import BadExpression
+from tdb_dap.system.patterns import pattern
 
 Level = Literal["command", "op"]
 """Whether ``in`` and ``out`` mean the operands of the hardware command or of the op in final.mlir."""
@@ -55,7 +56,7 @@ class Names(Protocol):
         ...
 
 
-_TOKEN = re.compile(
+_TOKEN = pattern(
     rf"""
       (?P<string>"[^"]*"|'[^']*')
     | (?P<location>\#loc\(\s*(?:"(?P<name>[^"]*)"|'(?P<name2>[^']*)')\s*\)) | \#loc\(?\s*(?P<alias>\d+)\s*\)?
@@ -73,7 +74,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-_MOMENT = re.compile(r"@(?P<op>op)?(?P<focus>\d{1,12})(?::(?P<line>\d{1,12}))?(?!\w)")
+_MOMENT = pattern(r"@(?P<op>op)?(?P<focus>\d{1,12})(?::(?P<line>\d{1,12}))?(?!\w)")
 """What may follow a name: the command that sees it, ``@202``; its op, ``@op202``; from a line, ``@202:40``."""
 
 _DEPENDENT = ("location", "alias", "border", "value", "address", "item", "list", "tensor", "dotted")

@@ -143,11 +143,14 @@ class InProcess:
 
         The first one that was not executed.
         """
-        encoded = commands.encoded
-        plans = self._plans_of(commands.target) if encoded is not None else None
-        if encoded is None or plans is None or self.keeps_old:
+        part = commands.encoded_from(first)
+        if part is None or self.keeps_old:
             return first
-        return plans.carry_out_some(encoded, first, stop, memory)
+        own, before = part
+        encoded, plans = own.encoded, self._plans_of(own.target)
+        if encoded is None or plans is None:
+            return first
+        return before + plans.carry_out_some(encoded, first - before, min(stop - before, len(own)), memory)
 
     def _plans_of(self, target: Target) -> Planning | None:
         if target is not self._asked:

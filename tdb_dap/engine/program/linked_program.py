@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tdb_dap.engine.bmodel import Bmodel, ModelFile, Net, RunMode, Span, Stage, SubnetInfo, TensorInfo
-from tdb_dap.engine.commands.commands import ENGINES, Columns, Command
+from tdb_dap.engine.commands.commands import ENGINES, Columns, Command, Commands
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.context import Context
@@ -92,6 +92,7 @@ class LinkedProgram(Program):
             self._bmodel.payload,
             _StandIns(plan),
             lambda core, ordinal: plan.launch_of(ordinal).program.target,
+            plan.part_at,
         )
         self.launches = tuple(
             Launch(
@@ -250,6 +251,16 @@ class _Plan:
 
     def launch_of(self, ordinal: int) -> _Launched:
         return self.launches[max(0, int(np.searchsorted(self._starts, ordinal, "right")) - 1)]
+
+    def part_at(self, ordinal: int) -> tuple[Commands, int] | None:
+        """The commands of the net that a command belongs to, and the ordinal of their first; None for the host's.
+
+        They are the same for every launch of the net, so what is known of them lives as long as the program.
+        """
+        launch = self.launch_of(ordinal)
+        commands = launch.program.commands
+        is_own = 0 <= ordinal - launch.first < len(commands) and commands.encoded is not None
+        return (commands, launch.first) if is_own else None
 
     def last_uses(self) -> dict[tuple[str, int], int]:
         """Net and stage -> the moment after its last launch and after the host's last look at its tensors."""

@@ -90,6 +90,7 @@ class Program(ABC):
         payload: Bytes,
         stand_ins: StandIns,
         target_at: Callable[[int, int], Target] | None = None,
+        part_at: Callable[[int], tuple[Commands, int] | None] | None = None,
     ) -> None:
         self.context = context
         self.target = target
@@ -100,7 +101,7 @@ class Program(ABC):
         self.stage_index = stage_index
         self.inputs = tuple(Tensor.of(info, target.geometry) for info in stage.inputs)
         self.outputs = tuple(Tensor.of(info, target.geometry) for info in stage.outputs)
-        self.commands = Commands(columns, target, payload, stage.subnets, stand_ins, self._lines_of, target_at)
+        self.commands = Commands(columns, target, payload, stage.subnets, stand_ins, self._lines_of, target_at, part_at)
         self.core_count = max(1, int(columns.core.max(initial=0)) + 1)
 
     source: SourceMap

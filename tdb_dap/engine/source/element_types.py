@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from tdb_dap.engine.source.mlir_attributes import closing, split_top
 from tdb_dap.errors import BadInput
+from tdb_dap.system.patterns import pattern
 
-_QUANTISED = re.compile(r"!quant\.(\w+)<")
-_STORAGE = re.compile(r"([A-Za-z]\w*)(?:<(-?\d+):(-?\d+)>)?")
-_PLAIN = re.compile(r"[A-Za-z]\w*")
-_SCALED = re.compile(r"([-+]?[\d.]+(?:[eE][-+]?\d+)?)(?::(-?\d+))?")
-_RANGE = re.compile(r"<([-+\w.]+):([-+\w.]+)>")
+_QUANTISED = pattern(r"!quant\.(\w+)<")
+_STORAGE = pattern(r"([A-Za-z]\w*)(?:<(-?\d+):(-?\d+)>)?")
+_PLAIN = pattern(r"[A-Za-z]\w*")
+_SCALED = pattern(r"([-+]?[\d.]+(?:[eE][-+]?\d+)?)(?::(-?\d+))?")
+_RANGE = pattern(r"<([-+\w.]+):([-+\w.]+)>")
 
 
 @dataclass(frozen=True)

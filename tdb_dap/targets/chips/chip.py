@@ -78,6 +78,8 @@ class Chip:
     """The vendor's simulator, None where how to drive it is not known."""
     timing: Timing | None = None
     """Its speeds, None where they are not known."""
+    linked_to: Chip | None = field(default=None, compare=False, repr=False)
+    """The chip that this is with other addresses, for one net of several; None: it is itself."""
 
     def inexact(self) -> Chip:
         """The same chip with sums of products of floats left to BLAS: fast, and not what the chip computes."""
@@ -89,7 +91,7 @@ class Chip:
 
     def linked(self, moves: Sequence[tuple[int, int, int]]) -> Chip:
         """The same chip for one net of several; see ``Geometry.linked``."""
-        return replace(self, geometry=self.geometry.linked(moves))
+        return replace(self, geometry=self.geometry.linked(moves), linked_to=self.linked_to or self)
 
     @cached_property
     def instruction_set(self) -> InstructionSet:
@@ -323,7 +325,8 @@ class Chip:
         kinds = self.kind_name, self.kind_size, self._moves_nothing
         facts = self.geometry, *kinds, self.bind, self._encoding, self._refuse
         name = f"{self.table} {self.geometry!r} {self.rules!r}" if isinstance(self.table, str) else ""
-        return Plans(Instructions(*facts), self.rules, name)
+        like = self.linked_to._plans if self.linked_to is not None else None
+        return Plans(Instructions(*facts), self.rules, name, like)
 
     @cached_property
     def _encodings(self) -> dict[int, Encoding]:

@@ -40,12 +40,12 @@ def _geometry(lanes: int, windows: tuple[Window, ...] = _DDR) -> Geometry:
     )
 
 
-def _emulator(version: int, namespace: str, ddr: int = 0) -> VendorLibrary:
-    """``namespace``: the one that its functions are in, as compilers write it in names of symbols."""
+def _emulator(version: int, inside: str, ddr: int = 0) -> VendorLibrary:
+    """``inside``: the one that its functions are in, as compilers write it in names of symbols."""
 
     def symbol(name: str) -> str:
         plain = f"{len(name)}{name}"
-        return f"_ZN{namespace}{plain}EP6chip_tPv" if namespace else f"_Z{plain}P6chip_tPv"
+        return f"_ZN{inside}{plain}EP6chip_tPv" if inside else f"_Z{plain}P6chip_tPv"
 
     functions = {"tiu": symbol("call_tiu_function"), "dma": symbol("call_tdma_function")}
     return VendorLibrary(

@@ -94,6 +94,8 @@ class KeptPlans:
             kept = msgspec.msgpack.decode(memoryview(data)[_MARK_BYTES:], type=_File)
             shapes = [_numbers(known, shape) for shape in kept.shapes]
             for form in kept.forms:
+                if form.key in shapes[form.shape]:
+                    continue
                 if (made := _made(form)) is not None or not form.block:
                     known.add(shapes[form.shape], form.key, made)
             known.hopeless.update(kept.hopeless)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from threading import Lock
 from typing import NamedTuple
 
@@ -95,6 +96,12 @@ class Known:
         """Kinds of command that have no plans."""
         self._failures: dict[int, int] = {}
         self._lock = Lock()
+
+    def at(self, chip: Instructions) -> Known:
+        """The same forms, met by a chip of which only addresses differ: forms have none."""
+        other = copy(self)
+        other._chip = chip
+        return other
 
     @property
     def is_full(self) -> bool:

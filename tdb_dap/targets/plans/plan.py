@@ -30,12 +30,15 @@ _MOST_BATCHES = 1 << 6
 class Plans:
     """The plans of one chip."""
 
-    def __init__(self, chip: Instructions, rules: Rules, name: str) -> None:
-        """``name``: what tells the chip from all others in files of plans; empty: no plans are kept."""
+    def __init__(self, chip: Instructions, rules: Rules, name: str, like: Plans | None = None) -> None:
+        """``name``: what tells the chip from all others in files of plans; empty: no plans are kept.
+
+        ``like``: plans of the same chip with other addresses, whose forms are these plans' as well.
+        """
         self._chip = chip
         self._name = name
         self._rules = rules
-        self._known = Known(chip, rules)
+        self._known: Known = Known(chip, rules) if like is None else like._known.at(chip)
         self._batches: dict[int, Batch] = {}
         self._program: tuple[ReferenceType[EncodedCommands], KeptPlans | None] | None = None
         self._regions: tuple[ReferenceType[Memory], NDArray[np.int64]] | None = None

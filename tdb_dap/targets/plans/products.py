@@ -43,10 +43,12 @@ def product_of(product: MatrixProduct, tensors: Mapping[str, Tensor], result: Te
     ]
     if turned:
         factors = [(role, Part(Part.RIGHT_FACTORS - part), not is_turned) for role, part, is_turned in factors[::-1]]
+    # Of few rows each factor is used a few times only: all of a column are read and written one after the other.
+    of_image = (1, size.products) if turned and product.group is not None else (size.columns, 1)
     pack: list[Step] = []
     for role, part, is_turned in factors:
-        width = size.products if part == Part.LEFT_FACTORS else size.columns
-        steps = (1, width) if is_turned else (width, 1)
+        steps = (size.products, 1) if part == Part.LEFT_FACTORS else of_image
+        steps = steps[::-1] if is_turned else steps
         pack += _parts(tensors[role], numbers[role], part, steps)
     starts: list[Pair] = []
     for number, start in enumerate(product.starts):
@@ -65,8 +67,8 @@ def product_of(product: MatrixProduct, tensors: Mapping[str, Tensor], result: Te
         else:
             pack.append(constant(start, part))
         starts.append(shape[::-1] if turned else shape)
-    places = np.arange(size.columns, dtype=np.int64)
-    taps = np.arange(size.products, dtype=np.int64) * size.columns
+    places = np.arange(size.columns, dtype=np.int64) * of_image[1]
+    taps = np.arange(size.products, dtype=np.int64) * of_image[0]
     return Sums(
         how=_accumulation(product),
         size=size,

@@ -109,6 +109,9 @@ def invert(x: Operation) -> Array:
     return x.dtype.encode(~x["left"].numbers.astype(np.int64))
 
 
+_MOST_SHIFTED = 31
+"""Largest amount of a shift: by more nothing is left of 32 bits."""
+
 _BITWISE = {op.AND: Operator.AND, op.OR: Operator.OR, op.XOR: Operator.EXCLUSIVE_OR}
 
 
@@ -416,14 +419,28 @@ def shift_words(x: Operation) -> Array:
     logicShift takes left as unsigned; cshift: see ``_rotated``. What is moved beyond 32 bits is lost.
     """
     x.require_integers("left", "right")
-    left = x["left"]
-    amount = x["right"].numbers.astype(np.int64)
+    left, right = x["left"], x["right"]
+    if x.fields.sub != op.ROTATE and right.is_constant:
+        at_once = _shifted_by_constant(x, int(right.numbers.reshape(-1)[0]))
+        if at_once is not None:
+            return at_once
+    amount = right.numbers.astype(np.int64)
     unsigned = left.bits.astype(np.int64)
     if x.fields.sub == op.ROTATE:
         return x.dtype.encode(_rotated(x, unsigned, amount))
     numbers = unsigned if x.fields.sub == op.LOGIC_SHIFT else left.numbers.astype(np.int64)
     moved = shift(numbers, np.clip(amount, -60, 60), x.fields.opd2_n_str)
     return x.dtype.encode(np.where(amount > 31, 0, moved))
+
+
+def _shifted_by_constant(x: Operation, amount: int) -> Array | None:
+    """The low bytes of words shifted by one amount, by the kernel; None where NumPy has to do it."""
+    stored = x["left"].stored
+    unsigned = {1: UI8, 2: UI16, 4: UI32}.get(stored.dtype.itemsize)
+    if abs(amount) > _MOST_SHIFTED or unsigned is None or x.dtype.itemsize > 4 or x.dtype.is_float:
+        return None
+    words = stored._replace(dtype=unsigned) if x.fields.sub == op.LOGIC_SHIFT else stored
+    return elements.integers(Operator.FIRST, words, words, Steps(x.fields.opd2_n_str, amount=amount), x.dtype.itemsize)
 
 
 def _rotated(x: Operation, words: Array, amount: Array) -> Array:

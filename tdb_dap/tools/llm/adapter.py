@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +20,13 @@ from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.program.schedule import Border, HostStep
 from tdb_dap.errors import BadInput
+from tdb_dap.tools.float_model.model import Pair
+from tdb_dap.tools.float_model.safetensors_file import SafetensorsFile
 from tdb_dap.tools.llm.language_model import LanguageModel
-from tdb_dap.tools.llm.safetensors_file import SafetensorsFile
 
 _WEIGHT = re.compile(r"base_model\.model\.(model\.layers\.\d+\..+)\.lora_([AB])(?:\.\w+)?\.weight")
 _PLACE = re.compile(r"lora\.(\d+)\.0\.(.+)\.lora_([AB])\.weight")
 _NOT_KNOWN = ("use_dora", "rank_pattern", "alpha_pattern", "modules_to_save", "fan_in_fan_out")
-
-
-@dataclass(frozen=True)
-class Pair:
-    """The two factors for one linear layer. ``a``: (rank, inputs); ``b``: (outputs, rank), with the scale in it."""
-
-    a: Array
-    b: Array
 
 
 class Adapter:

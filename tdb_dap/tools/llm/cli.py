@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdb_dap.cli.options import prompt_options, token_ids
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
+from tdb_dap.tools.weights.cli import untraced_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
     from tdb_dap.tools.llm.opening import PromptOptions
     from tdb_dap.tools.llm.running import Token
     from tdb_dap.tools.llm.words import Words
+    from tdb_dap.tools.weights.checking import WeightsReport
+
+
+_MOST_WEIGHTS = 10
+"""Wrong weights that are listed."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,10 +54,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print tokens as they come. 0: nothing is wrong; 1: something differs from the float model."""
-    from tdb_dap.tools.llm.float_model import FloatModel
+    from tdb_dap.tools.float_model.model import FloatModel
     from tdb_dap.tools.llm.language_model import read_model
     from tdb_dap.tools.llm.opening import PromptOptions, open_model, open_recorded, record
     from tdb_dap.tools.llm.running import Answering, prompt_of
+    from tdb_dap.tools.llm.sources import weights_report
+    from tdb_dap.tools.llm.stop_tokens import stop_tokens
     from tdb_dap.tools.llm.words import find_tokenizer
 
     model = read_model(arguments.model)
@@ -58,7 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     chat = arguments.chat and arguments.ids is None
     options = PromptOptions(arguments.model, text_or_ids, arguments.tokens, chat, arguments.sample, arguments.lora)
     adapter = options.adapter
-    float_model = FloatModel(arguments.reference, adapter) if arguments.reference is not None else None
+    pairs = adapter.pairs if adapter is not None else {}
+    float_model = FloatModel(arguments.reference, pairs, model.room) if arguments.reference is not None else None
     folders = [model.context.bmodel.parent, *([arguments.reference] if float_model is not None else [])]
     words = _quiet(find_tokenizer, folders)
     given = arguments.given
@@ -78,19 +88,26 @@ def run(arguments: argparse.Namespace) -> int:
     tokens: list[Token] = []
     if not arguments.json:
         _head(model, debugger.program.chip, len(prompt))
+    report = weights_report(model, float_model) if float_model is not None else None
+    is_recorded = arguments.recording is not None or arguments.record is not None
+    stops = frozenset[int]() if is_recorded else stop_tokens(folders)
+    answering = Answering(debugger, model, prompt, given, float_model, gives_back=True, weights=report, stops=stops)
     try:
-        for token in Answering(debugger, model, prompt, given, float_model, gives_back=True).tokens():
+        for token in answering.tokens():
             tokens.append(token)
             if not arguments.json:
                 print(_line(token, words), flush=True)
     finally:
         debugger.close()
+    faults = report.faults if report is not None else []
     if arguments.json:
-        print(json.dumps({"prompt": prompt, "tokens": [_entry(token, words) for token in tokens]}, indent=1))
-    elif float_model is not None:
+        entries = {"prompt": prompt, "tokens": [_entry(token, words) for token in tokens]}
+        wrong = {"weights": [asdict(fault) for fault in faults]} if report is not None else {}
+        print(json.dumps({**entries, **wrong}, indent=1))
+    elif report is not None:
         recording = arguments.recording or arguments.record
-        print("\n".join([*_verdict(tokens), *_next(options, recording, bool(given), prompt, tokens)]))
-    return int(any(part.is_wrong for token in tokens for part in token.parts))
+        print("\n".join([*_verdict(tokens, report), *_next(options, recording, bool(given), prompt, tokens)]))
+    return int(bool(faults) or any(part.is_wrong for token in tokens for part in token.parts))
 
 
 def _quiet(find: Any, folders: Sequence[Path]) -> Words | None:
@@ -113,34 +130,58 @@ def _head(model: LanguageModel, chip: str, prompt: int) -> None:
 
 def _line(token: Token, words: Words | None) -> str:
     text = f" {visible(words.text([token.id]))!r}" if words is not None else ""
-    line = f"token {token.number}: {token.id}{text}  {token.seconds:.2f} s"
-    if token.expected is None:
+    end = "  ends the completion" if token.ends else ""
+    line = f"token {token.number}: {token.id}{text}  {token.seconds:.2f} s{end}"
+    if token.expected is None and not token.parts:
         return line
     wrong = next((part for part in token.parts if part.is_wrong), None)
     mark = "ok" if wrong is None else "WRONG"
-    other = "" if token.expected == token.id else f", the float model answers {token.expected}"
+    other = "" if token.expected in (None, token.id) else f", the float model answers {token.expected}"
     return f"{line}  {mark}{other}"
 
 
-def _verdict(tokens: Sequence[Token]) -> list[str]:
+def _verdict(tokens: Sequence[Token], report: WeightsReport) -> list[str]:
     wrong = [(token, part) for token in tokens for part in token.parts if part.is_wrong]
-    others = [token for token in tokens if token.expected != token.id]
+    lines = [f"wrong weight: {fault.tensor} in {fault.net}: {fault.summary}" for fault in report.faults[:_MOST_WEIGHTS]]
+    if len(report.faults) > _MOST_WEIGHTS:
+        lines.append(f"{len(report.faults) - _MOST_WEIGHTS:,} more weights are wrong")
     if not wrong:
-        if not others:
-            return ["every block is as the float model computes it, and so is every token"]
+        return [*lines, *([] if lines else _right(tokens, report))]
+    token, part = wrong[0]
+    where = f"first wrong: token {token.number}, {part.launch.net} (launch {part.launch.number})"
+    lines += [f"{where}: it is given {text}" for text in part.given]
+    one = part.first_wrong
+    if one is not None:
+        is_weight = f"{one.name}.weight" in report.wrong_tensors
+        reason = "; its weight is wrong, see above" if is_weight else ""
+        lines.append(f"{where}: {one.opcode} {one.name}, command {one.command}: {one.summary}{reason}")
+    more = len(wrong) - 1
+    return [*lines, *([f"{more} more launch{'es are' if more > 1 else ' is'} wrong"] if more else [])]
+
+
+def _right(tokens: Sequence[Token], report: WeightsReport) -> list[str]:
+    """Verdict on a completion without a fault, and what its number formats cost."""
+    others = [token for token in tokens if token.expected not in (None, token.id)]
+    if others:
         first = others[0]
-        return [
+        lines = [
             f"token {first.number} is {first.id}, in float {first.expected}; every tensor is as near to the "
             "float model as its number format allows: this is quantisation, not a fault"
         ]
-    token, part = wrong[0]
-    where = f"first wrong: token {token.number}, {part.launch.net} (launch {part.launch.number})"
-    lines = [f"{where}: it is given {text}" for text in part.given]
-    one = part.first_wrong
-    if one is not None:
-        lines.append(f"{where}: {one.opcode} {one.name}, command {one.command}: {one.summary}")
-    more = len(wrong) - 1
-    return [*lines, *([f"{more} more launch{'es are' if more > 1 else ' is'} wrong"] if more else [])]
+    elif any(token.expected is not None for token in tokens):
+        lines = ["every block is as the float model computes it, and so is every token"]
+    else:
+        lines = ["every block is as the float model computes it; the tokens are drawn"]
+    if report.proven:
+        lines.append(f"weights: {report.proven:,} constants are as the model before conversion has them")
+    lines += untraced_lines(report)
+    costs = [token.cost for token in tokens if token.cost is not None]
+    if costs:
+        lines.append(
+            f"cost of the number formats: the logits have cosine {min(costs):.4f} or more to those in float, "
+            f"{len(others)} of {len(tokens)} tokens differ"
+        )
+    return lines
 
 
 def _next(
@@ -166,7 +207,9 @@ def _entry(token: Token, words: Words | None) -> dict[str, Any]:
         "id": token.id,
         **({"text": words.text([token.id])} if words is not None else {}),
         "seconds": round(token.seconds, 3),
+        **({"ends": True} if token.ends else {}),
         **({"expected": token.expected} if token.expected is not None else {}),
+        **({"cost": round(token.cost, 6)} if token.cost is not None else {}),
         "launches": [
             {
                 "launch": part.launch.number,

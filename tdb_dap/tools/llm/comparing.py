@@ -74,10 +74,11 @@ class _Sums:
     wanted: float
 
     @classmethod
-    def of(cls, actual: Array, wanted: Array) -> _Sums:
-        """Of the numbers that are expected; NaN is where nothing is."""
-        counts = ~np.isnan(wanted).reshape(-1)
-        one, other = (array.reshape(-1)[counts].astype(np.float64) for array in (actual, wanted))
+    def of(cls, actual: Array, wanted: Array, counts: Array | None = None) -> _Sums:
+        """Of the numbers that count; None: of all."""
+        one, other = (array.reshape(-1).astype(np.float64) for array in (actual, wanted))
+        if counts is not None:
+            one, other = one[counts.reshape(-1)], other[counts.reshape(-1)]
         with np.errstate(all="ignore"):
             return cls(float(one @ other), float(one @ one), float(other @ other))
 
@@ -111,12 +112,15 @@ _NARROW, _WIDE = Limits(0.99, 0.03), Limits(0.93, 0.1)
 """For a tensor of a block that got the right states: with weights in 8 bits and more, and in 4 bits."""
 
 
-def limits_of(context: Context | None) -> Limits:
-    """Limits for a net that was compiled with these files; those of 4 bits where nothing says that it has more."""
+def limits_of(context: Context | None, is_dequantised: bool = False) -> Limits:
+    """Limits for a net that was compiled with these files; those of 4 bits where nothing says that it has more.
+
+    ``is_dequantised``: the float model has the numbers of its weights, so only the number format of states differs.
+    """
     if context is None or context.mlir is None:
         return _WIDE
     mode = MlirFile.read(context.mlir).mode
-    return _NARROW if mode and not mode.startswith("W4") else _WIDE
+    return _NARROW if is_dequantised or (mode and not mode.startswith("W4")) else _WIDE
 
 
 class Comparison:
@@ -128,6 +132,7 @@ class Comparison:
 
     def __init__(self, wanted: Mapping[str, Array], rows: int | None, length: int, limits: Limits) -> None:
         self._wanted = {name: _padded(array, rows, length) for name, array in wanted.items()}
+        self._rows = rows
         self._parts: dict[str, dict[Hashable, tuple[OpRecord, _Sums]]] = {}
         self._limits = limits
 
@@ -145,13 +150,20 @@ class Comparison:
                 continue
             try:
                 expected = value.expected(self._wanted[name])
+                counts = value.expected(self._counts(name)) if self._rows is not None else None
             except (ValueError, IndexError):
                 continue
             actual = numbers_of(machine, value)
             if actual is not None and actual.size == expected.size:
                 is_shared = value.view.space.is_shared
                 part = (record.line, value.slice_text, value.address) if is_shared else record.index
-                self._parts.setdefault(value.name, {})[part] = record, _Sums.of(actual, expected)
+                self._parts.setdefault(value.name, {})[part] = record, _Sums.of(actual, expected, counts)
+
+    def _counts(self, name: str) -> Array:
+        """Mask of the numbers of a tensor that belong to positions of the prompt: what padding gives does not count."""
+        counts = np.zeros(self._wanted[name].shape, bool)
+        counts[:, : self._rows] = True
+        return counts
 
     def of(self, name: str) -> Compared | None:
         """A tensor as far as it has been computed; None where nothing of it was."""
@@ -178,9 +190,9 @@ class Comparison:
 
 
 def _padded(array: Array, rows: int | None, length: int) -> Array:
-    """With rows of NaN up to the length of a prefill: what padding gives does not count."""
+    """With rows of zeros up to the length of a prefill."""
     if rows is None:
         return array[None]
-    padded = np.full((1, length, *array.shape[1:]), np.nan)
+    padded = np.zeros((1, length, *array.shape[1:]))
     padded[0, :rows] = array
     return padded

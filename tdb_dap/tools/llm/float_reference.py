@@ -10,17 +10,19 @@ import numpy as np
 from tdb_dap.engine.checks.reference_checks import MISMATCH
 from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.control.inspector import Inspector
-from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.observers import Observer, next_of
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.program import Launch, Program
 from tdb_dap.engine.source.op_records import OpRecord
+from tdb_dap.tools.float_model.model import FloatModel
 from tdb_dap.tools.llm.comparing import Compared, Comparison, Part, limits_of
-from tdb_dap.tools.llm.float_model import FloatModel
 from tdb_dap.tools.llm.language_model import HEADS, LanguageModel
 from tdb_dap.tools.llm.passes import Place, passes, places, rows_of, token_of
 from tdb_dap.tools.llm.sources import sources_of
+from tdb_dap.tools.weights.checking import WeightsReport
+from tdb_dap.tools.weights.guessing import cosine
 
 _HISTORY = {"block": 0, "block_kv": 2, "block_cache": 3}
 """Kind of a block -> the number of its first input that holds the cache; 0: it has none."""
@@ -50,7 +52,8 @@ class FloatReference(Observer):
     """Records the tokens of a completion, and compares every launch with the float model on the same states.
 
     ``float_model``: None records the tokens only; ``given``: tokens to feed back instead of the completed ones;
-    ``stops``: whether a run stops at a mismatch, after the op that computed it.
+    ``stops``: whether a run stops at a mismatch, after the op that computed it; ``weights``: numbers of the bmodel's
+    quantised weights: launches are compared with the float model on them, under the limits of the states' format.
     ``parts``: number of a launch -> its comparison; ``answered``: number of a token -> its id.
     """
 
@@ -62,6 +65,7 @@ class FloatReference(Observer):
         given: Sequence[int],
         float_model: FloatModel | None,
         stops: Callable[[], bool] = lambda: False,
+        weights: WeightsReport | None = None,
     ) -> None:
         self.parts: dict[int, Part] = {}
         self.answered: dict[int, int] = {}
@@ -70,14 +74,18 @@ class FloatReference(Observer):
         self._prompt = list(prompt)
         self._given = tuple(given)
         self._float = float_model
+        if float_model is not None and weights is not None:
+            self._float = float_model.with_weights(weights.dequantised)
         self._stops = stops
         self._passes = passes(program.launches)
         self._places = {place.launch.number: place for place in places(program, self._passes, len(self._prompt))}
         self._begins = {own[0].start: number for number, own in enumerate(self._passes)}
         self._starts = {program.first_own(place.launch): place for place in self._places.values()}
         self._ends = {place.launch.stop - 1: place for place in self._places.values()}
+        self._moments = sorted({*self._begins, *self._starts, *self._ends})
         sources = sources_of(model) if float_model is not None else {}
-        self._limits = {net: limits_of(context) for net, context in sources.items()}
+        unknown = {untraced.net for untraced in weights.untraced} if weights is not None else set(sources)
+        self._limits = {net: limits_of(context, net not in unknown) for net, context in sources.items()}
         self._made: dict[int, _Made] = {}
         self._open: _Open | None = None
         self._ideal = _Ideal(float_model, model.layers) if float_model is not None else None
@@ -87,7 +95,20 @@ class FloatReference(Observer):
         if self._program.answered_at(number) is not None:
             return None  # it is drawn
         ids = self.ids_before(number)
-        return self._ideal.next_token(ids) if ids is not None and self._ideal is not None else None
+        return int(self._ideal.logits(ids).argmax()) if ids is not None and self._ideal is not None else None
+
+    def cost(self, number: int) -> float | None:
+        """Cosine of a token's logits to those that the float model gives on its own: the cost of number formats.
+
+        None where that is not known.
+        """
+        ids = self.ids_before(number)
+        head = next((one for one in self._passes[number] if one.net == "lm_head"), None)
+        place = self._places.get(head.number) if head is not None else None
+        made = self._made.get(place.source) if place is not None and place.source is not None else None
+        if ids is None or self._ideal is None or self._float is None or made is None or made.states is None:
+            return None
+        return cosine(self._float.logits(made.states[-1]), self._ideal.logits(ids))
 
     def ids_before(self, number: int) -> list[int] | None:
         """The prompt and the tokens that were fed back before a token; None where one is not known."""
@@ -128,6 +149,14 @@ class FloatReference(Observer):
                 self.answered[number] = token_of(machine, self._program, self._passes[number][-1])
 
     # Hooks
+
+    def next_look(self, inspector: Inspector) -> int:
+        """The next start or end of a launch, and within one that is compared each start and end of an op."""
+        ordinal = inspector.ordinal
+        seen = next_of(self._moments, ordinal)
+        if self._open is None:
+            return seen
+        return min(seen, next_of(inspector.program.source.borders, ordinal))
 
     def before_command(self, inspector: Inspector, command: Command) -> Finding | None:
         number = self._begins.get(command.ordinal)
@@ -191,10 +220,10 @@ class FloatReference(Observer):
         kind = launch.net.rpartition("_")[0]
         if launch.net in ("embedding", "embedding_cache"):
             fed = np.array(ids[place.first : place.first + count])
-            given = _same("input_ids", fed, self._read(machine, launch, 0)[:count])
+            given = _same("input_ids", fed, self._read(machine, launch, 0)[:count], place.first, count)
             wanted = {self._output(launch, 0): float_model.embedded(fed)}
             return self._opened(place, wanted, given, count, is_prefill)
-        states = self._made.get(launch.number - 1, _Made()).states if not place.begins else None
+        states = self._made.get(place.source, _Made()).states if place.source is not None else None
         if place.begins:  # whoever drives the model has looked up the embedding
             states = self._read(machine, launch, 0)[: count * self._model.hidden].reshape(count, -1)
         if states is None:
@@ -214,8 +243,8 @@ class FloatReference(Observer):
         positions = np.arange(before, before + count)
         rows = self._read(machine, launch, 0)[: count * model.hidden].reshape(count, model.hidden)
         given = [
-            *_same("input_states", states, rows.reshape(-1)),
-            *_same("position_ids", positions, self._read(machine, launch, 1)[:count]),
+            *_same("input_states", states, rows.reshape(-1), before, count),
+            *_same("position_ids", positions, self._read(machine, launch, 1)[:count], before, count),
         ]
         history = _HISTORY[launch.net.rpartition("_")[0]]
         if not is_prefill or (model.has_mask and not history):
@@ -239,7 +268,7 @@ class FloatReference(Observer):
         # A dynamic block attends to all that it is given, a static one to what its mask says.
         if launch.net.startswith("block_kv") and held != positions:
             return [f"{name} holds {held:,} positions instead of {positions:,}"]
-        return list(_same(name, wanted, history[: wanted.size])) if wanted is not None else []
+        return list(_same(name, wanted, history[: wanted.size], 0, positions)) if wanted is not None else []
 
     def _mask(self, mask: Array, before: int, count: int, is_prefill: bool) -> list[str]:
         """Fault of a mask, none if it is right: a position that is seen and should not be, or the other way round."""
@@ -312,15 +341,19 @@ class FloatReference(Observer):
         return self._program.borders_of(launch)[1][index].name
 
 
-def _same(name: str, wanted: Array, actual: Array) -> tuple[str, ...]:
-    """Fault of numbers that are copied or counted, and so are exact; none if they are right."""
+def _same(name: str, wanted: Array, actual: Array, first: int | None = None, rows: int = 1) -> tuple[str, ...]:
+    """Fault of numbers that are copied or counted, and so are exact; none if they are right.
+
+    ``first``: position of the first of ``rows`` rows; None: they are not of positions.
+    """
     wanted = np.asarray(wanted).reshape(-1)
     different = np.flatnonzero(wanted != actual)
     if not different.size:
         return ()
     at = int(different[0])
+    where = f"position {first + at // max(1, wanted.size // rows)}" if first is not None else f"number {at:,}"
     many = f", {different.size:,} of {wanted.size:,} differ" if wanted.size > 1 else ""
-    return (f"{name} is {actual[at]:g} instead of {wanted[at]:g} at {at}{many}",)
+    return (f"{name} {actual[at]:g} instead of {wanted[at]:g} at {where}{many}",)
 
 
 class _Ideal:
@@ -334,11 +367,12 @@ class _Ideal:
     def _start(self) -> None:
         self._caches: list[tuple[Array | None, Array | None]] = [(None, None)] * self._layers
         self._done: list[int] = []
-        self._answered = 0
+        self._logits: Array = np.zeros(0)
 
-    def next_token(self, ids: Sequence[int]) -> int:
+    def logits(self, ids: Sequence[int]) -> Array:
+        """Logits of the token after these."""
         if list(ids) == self._done:
-            return self._answered
+            return self._logits
         if list(ids[: len(self._done)]) != self._done:
             self._start()
         positions = np.arange(len(self._done), len(ids))
@@ -352,5 +386,5 @@ class _Ideal:
             )
             states = made["output_states"]
         self._done = list(ids)
-        self._answered = int(self._float.logits(states[-1]).argmax())
-        return self._answered
+        self._logits = self._float.logits(states[-1])
+        return self._logits

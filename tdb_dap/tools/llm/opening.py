@@ -96,7 +96,14 @@ def open_pipeline(given: Path, pipeline: Path, history_limit: int = DEFAULT_LIMI
         program = _linked(context, schedule, sources_beside(context.bmodel, names))
     except BadInput as error:
         raise BadInput(f"{pipeline}: {error}") from None
-    return Debugger(program, Machine(program, history_limit=history_limit), None)
+    return Debugger(program, _machine(program, history_limit), None)
+
+
+def _machine(program: LinkedProgram, history_limit: int) -> Machine:
+    machine = Machine(program, history_limit=history_limit)
+    if not history_limit:
+        machine.keep_no_changes()  # a run that only goes forwards: nobody can stop in it
+    return machine
 
 
 def open_model(
@@ -110,7 +117,7 @@ def open_model(
 ) -> Debugger:
     """A debugger before the first command of an answer."""
     program = linked(model, prompt, tokens, given, sampling, adapter)
-    return Debugger(program, Machine(program, history_limit=history_limit), None)
+    return Debugger(program, _machine(program, history_limit), None)
 
 
 def record(

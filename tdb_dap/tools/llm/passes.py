@@ -17,8 +17,9 @@ _TABLES = ("embedding", "embedding_cache")
 class Place:
     """A launch and the positions that it computes.
 
-    ``number``: of its pass; ``before``: the launches of the same layer before it; ``first``, ``count``: positions;
-    ``begins``: whether no other launch gives it states. A prefill with history has several parts that begin so.
+    ``number``: of its pass; ``before``: the launches of the same layer with the positions before; ``first``, ``count``:
+    positions; ``source``: the launch that gives it states, None if none does. A prefill with history has several parts
+    that begin so. A net that is launched again for the same positions has the place of its first launch.
     """
 
     launch: Launch
@@ -26,7 +27,12 @@ class Place:
     before: tuple[int, ...]
     first: int
     count: int
-    begins: bool
+    source: int | None
+
+    @property
+    def begins(self) -> bool:
+        """Whether no other launch gives it states."""
+        return self.source is None
 
 
 def passes(launches: Sequence[Launch]) -> list[list[Launch]]:
@@ -53,15 +59,48 @@ def places(program: Program, passes: Sequence[Sequence[Launch]], prompt: int) ->
     layers: dict[str, list[int]] = {}
     first = 0
     for number, own in enumerate(passes):
+        latest: dict[str, int] = {}
         for part in _parts(own):
+            if number == 0 and any(launch.net.startswith("block_") and "kv" not in launch.net for launch in part):
+                layers, first = {}, 0  # it has no history
             count = _count(program, part, prompt - first) if number == 0 else 1
-            for launch in part:
-                layer = launch.net.rpartition("_")[2]
-                before = layers.setdefault(layer, [])
-                known = tuple(before) if layer.isdigit() else ()
-                yield Place(launch, number, known, first, count, launch is part[0])
-                before.append(launch.number)
-            first += count
+            yield from _of_part(part, number, layers, first, count, latest)
+            if number == 0 and latest:
+                first += count
+                _keep(latest, layers)
+        if number:
+            first += 1
+            _keep(latest, layers)
+
+
+def _of_part(
+    part: Sequence[Launch],
+    number: int,
+    layers: dict[str, list[int]],
+    first: int,
+    count: int,
+    latest: dict[str, int],
+) -> Iterator[Place]:
+    """Launches of a part; ``latest``: layer -> its last launch, which is filled."""
+    nets: list[str] = []
+    last: dict[str, int] = {}
+    for launch in part:
+        if launch.net not in last:
+            nets.append(launch.net)
+        index = nets.index(launch.net)
+        layer = launch.net.rpartition("_")[2]
+        before = tuple(layers.get(layer, ())) if layer.isdigit() else ()
+        yield Place(launch, number, before, first, count, last[nets[index - 1]] if index else None)
+        last[launch.net] = launch.number
+        if layer.isdigit():
+            latest[layer] = launch.number
+
+
+def _keep(latest: dict[str, int], layers: dict[str, list[int]]) -> None:
+    """Count the launches of a part among those before the next."""
+    for layer, launch in latest.items():
+        layers.setdefault(layer, []).append(launch)
+    latest.clear()
 
 
 def rows_of(program: Program, launch: Launch) -> int:

@@ -14,18 +14,21 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import give_back
 from tdb_dap.engine.program.linked_program import LinkedProgram
 from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.tools.float_model.model import FloatModel
 from tdb_dap.tools.llm.comparing import Part
-from tdb_dap.tools.llm.float_model import FloatModel
 from tdb_dap.tools.llm.float_reference import FloatReference
 from tdb_dap.tools.llm.language_model import LanguageModel
 from tdb_dap.tools.llm.passes import passes, rows_of, token_of
+from tdb_dap.tools.weights.checking import WeightsReport
 
 
 @dataclass(frozen=True)
 class Token:
     """A token that was answered. ``number``: from 0 on; ``seconds``: that it took.
 
-    ``expected``: the token of the float model after the same tokens, None without one; ``parts``: the launches.
+    ``expected``: the token of the float model after the same tokens, None without one; ``parts``: the launches;
+    ``cost``: cosine of its logits to those of the float model, None where that is not known; ``ends``: it is one that
+    ends a completion.
     """
 
     number: int
@@ -33,13 +36,16 @@ class Token:
     seconds: float
     expected: int | None = None
     parts: tuple[Part, ...] = field(default=())
+    cost: float | None = None
+    ends: bool = False
 
 
 class Answering:
     """Runs a program with the launches of an answer to its end: one of ``linked``, or a recording.
 
     ``given``: tokens to feed back instead of the completed ones; ``float_model``: the float model to compare with;
-    ``gives_back``: the memory of nets that have run for the last time, so nothing of them can be looked at afterwards.
+    ``gives_back``: the memory of nets that have run for the last time, so nothing of them can be looked at afterwards;
+    ``weights``: as in ``FloatReference``; ``stops``: tokens that end the completion.
     """
 
     def __init__(
@@ -50,13 +56,19 @@ class Answering:
         given: Sequence[int] = (),
         float_model: FloatModel | None = None,
         gives_back: bool = False,
+        weights: WeightsReport | None = None,
+        stops: frozenset[int] = frozenset(),
     ) -> None:
         self._debugger = debugger
         program = debugger.program
         self._unused = program.unused_from() if gives_back and isinstance(program, LinkedProgram) else []
         self._float_reference = (
-            FloatReference(debugger.program, model, prompt, given, float_model) if float_model is not None else None
+            FloatReference(debugger.program, model, prompt, given, float_model, weights=weights)
+            if float_model is not None
+            else None
         )
+        self._stops = stops
+        self._given = len(given)
 
     def tokens(self) -> Iterator[Token]:
         """The tokens, each when it is there. TdbError where a command cannot be executed."""
@@ -76,7 +88,11 @@ class Answering:
                 else []
             )
             expected = float_reference.expected(number) if float_reference is not None else None
-            yield Token(number, answered, time.perf_counter() - started, expected, tuple(parts))
+            cost = float_reference.cost(number) if float_reference is not None else None
+            ends = answered in self._stops and number >= self._given
+            yield Token(number, answered, time.perf_counter() - started, expected, tuple(parts), cost, ends)
+            if ends:
+                return
 
 
 def prompt_of(debugger: Debugger) -> list[int]:

@@ -119,6 +119,9 @@ def run(
         stage.missing = f"it {stage.stopped}"
         return stage, []
     stage.tensors = recorder.arrays
+    if debugger.program.inputs and not any(array.any() for array in inputs.values()):
+        stage.has_only_zeros = True
+        stage.missing = f"its inputs were zeros, as there is no test input: {NOT_JUDGED}"
     is_spoiled = any(not np.isfinite(array).all() for array in recorder.arrays.values())
     weighed = [_weighed(finding, races, is_spoiled) for finding in result.findings]
     # Uninitialised bytes are often those of a missing wait: a hazard comes first.

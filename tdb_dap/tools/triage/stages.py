@@ -49,6 +49,7 @@ class Stage:
     ``accused``: the tensor whose op a sanitizer finds at fault; ``input_differs``: name of an input that is another one
     than that of the stage before; ``stopped``: why a run of it did not reach its end, if so;
     ``is_dynamic``: its commands are made while it runs; ``is_foreign``: for a chip whose arithmetic is not known here;
+    ``has_only_zeros``: its inputs were zeros, so what it computes rightly proves nothing;
     ``borrowed``: tensors that its file lacks and the bmodel's run has, none of which the bmodel computes wrongly.
     """
 
@@ -65,6 +66,7 @@ class Stage:
     stopped: str = ""
     is_dynamic: bool = False
     is_foreign: bool = False
+    has_only_zeros: bool = False
 
     @property
     def is_usable(self) -> bool:
@@ -87,7 +89,7 @@ class Stage:
     @property
     def judged(self) -> int:
         """Number of tensors with a verdict that rests on numbers other than zero."""
-        return len(self._judged(False))
+        return len(self._judged(False)) if not self.has_only_zeros else 0
 
     @property
     def zeros(self) -> int:

@@ -7,18 +7,33 @@ from pathlib import Path
 
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.cvimodel import is_cvimodel
+from tdb_dap.errors import BadInput
 from tdb_dap.tools.golden.compilation import Files, find
 from tdb_dap.tools.triage import model
 from tdb_dap.tools.triage.alone import compare, read_inputs
+from tdb_dap.tools.triage.language_models import advice, converted
 from tdb_dap.tools.triage.schema import Triage
 from tdb_dap.tools.triage.stages import MODEL, Stage, foreign, held_against, stages
 from tdb_dap.tools.triage.verdict import outcome
 
 
 def triage(directory: Path, progress: Callable[[int], None] = lambda done: None) -> Triage:
-    """The verdict on the compilation in a directory; BadInput if there is none. ``progress``: commands executed."""
-    files = find(directory)
-    return outcome(files, *examined(files, progress))
+    """The verdict on the compilation in a directory; BadInput if there is none. ``progress``: commands executed.
+
+    A language model's nets have no stages of their own with data, unless they were converted with test inputs.
+    """
+    converter = converted(directory)
+    try:
+        files = find(directory)
+        result = None if files.is_alone and converter is not None else outcome(files, *examined(files, progress))
+    except BadInput:
+        if converter is None:
+            raise
+        result = None
+    if result is None or (converter is not None and result.problem):
+        assert converter is not None
+        raise BadInput(advice(converter))
+    return result
 
 
 def examined(files: Files, progress: Callable[[int], None] = lambda done: None) -> tuple[list[Stage], list[Finding]]:

@@ -51,6 +51,33 @@ static int batch_add(Batch *batch, const Commands *c, int64_t command, const Pla
     return 1;
 }
 
+/* Commands from ``first`` on that may unpack weights: their numbers; 0 where they are others. */
+static int find_unpacking(const Commands *c, const Plan *const *plans, int64_t start, int64_t first, int64_t stop, int64_t *numbers)
+{
+    int count = 0;
+    for (int64_t i = first; i < stop && count < unpack_count(); i++)
+        if (c->numbers[i] != NO_DATA) {
+            if (!unpack_takes(plans[i - start], count))
+                return 0;
+            numbers[count++] = i;
+        }
+    return count == unpack_count();
+}
+
+/* Run commands that unpack weights in one pass; 0, and nothing is done, where they are others. */
+static int batch_unpack(Batch *batch, const Commands *c, const Plan *const *plans, int64_t start, int64_t first, int64_t stop, int has_pool)
+{
+    if (!find_unpacking(c, plans, start, first, stop, batch->numbers))
+        return 0;
+    for (int i = 0; i < unpack_count(); i++) {
+        const Plan *plan = plans[batch->numbers[i] - start];
+        if (!find_tensors(c, batch->numbers[i], plan, batch->pointers[i], batch->offsets[i]))
+            return 0;
+        batch->all[i] = (BoundPlan){plan, batch->pointers[i], batch->offsets[i]};
+    }
+    return unpack_run(batch->all, has_pool) ? unpack_count() : 0;
+}
+
 /* The first of the commands [first, stop) that is not done: there is no memory for it (``has_failed``), it has no plan, its
  * plan does not fit, or those before it have taken long enough. */
 int64_t batch_run(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, int has_pool,
@@ -64,11 +91,16 @@ int64_t batch_run(const Commands *c, const Plan *const *plans, int64_t first, in
             first++;
             continue;
         }
+        int64_t ahead[MOST_IN_BATCH];
         batch.count = batch.has_concurrent = 0;
-        for (int64_t i = first; i < stop && (c->numbers[i] == NO_DATA || batch_add(&batch, c, i, plans[i - start])); i++)
-            ;
-        Concurrent concurrent = {&batch.all[batch.count], 0};
-        int done = batch.count ? plan_run(batch.all, batch.count, has_pool, batch.has_concurrent ? &concurrent : NULL) : 0;
+        Concurrent concurrent = {NULL, 0};
+        int done = batch_unpack(&batch, c, plans, start, first, stop, has_pool);
+        for (int64_t i = first; i < stop && !done; i++)
+            if (c->numbers[i] != NO_DATA && ((i > first && find_unpacking(c, plans, start, i, stop, ahead)) ||
+                                             !batch_add(&batch, c, i, plans[i - start])))
+                break;
+        concurrent.bound = &batch.all[batch.count];
+        done = done ? done : batch.count ? plan_run(batch.all, batch.count, has_pool, batch.has_concurrent ? &concurrent : NULL) : 0;
         *has_failed = done < 0;
         if (done <= 0)
             return first;

@@ -57,11 +57,59 @@ static void gather_floats(float *to, int64_t to_step, const void *from, int64_t 
     }
 }
 
+#define TURNED_ROWS 16
+#define TURNED_COUNT 256
+
+/* The same for rows, at most TURNED_ROWS, of which each puts its numbers next to those of the one before: what is written is
+ * written in pieces, not number by number far apart. ``row``: bytes from one to the next. */
+static void gather_turned(float *to, int64_t to_step, const char *from, int64_t row, int64_t rows, int64_t step, int64_t count, int format,
+                          uint32_t *range)
+{
+    float part[TURNED_ROWS][TURNED_COUNT];
+    for (int64_t first = 0; first < count; first += TURNED_COUNT) {
+        const int64_t used = count - first < TURNED_COUNT ? count - first : TURNED_COUNT;
+        for (int64_t r = 0; r < rows; r++)
+            simd->read_normal(part[r], from + r * row + first * step * format_size[format], format, step, used, range);
+        for (int64_t i = 0; i < used; i++)
+            for (int64_t r = 0; r < rows; r++)
+                to[(first + i) * to_step + r] = part[r][i];
+    }
+}
+
+/* The axis whose numbers are put next to each other, where those of the last axis are put far apart; else -1. */
+static int turned_axis(const PackStep *g)
+{
+    for (int axis = 2; axis >= 0 && g->step[3] >= TURNED_ROWS; axis--)
+        if (g->step[axis] == 1 && g->shape[axis] > 1)
+            return axis;
+    return -1;
+}
+
+/* All numbers of one part, turned: see ``turned_axis``. */
+static void gather_all_turned(const PackStep *g, int turned, const char *data, float *to, uint32_t *range)
+{
+    const Stored *from = &g->from;
+    const int word = format_size[from->format], one = turned == 0, other = turned == 2 ? 1 : 2;
+    for (int64_t a = 0; a < g->shape[one]; a++)
+        for (int64_t b = 0; b < g->shape[other]; b++)
+            for (int64_t r = 0; r < g->shape[turned]; r += TURNED_ROWS) {
+                const int64_t rows = g->shape[turned] - r < TURNED_ROWS ? g->shape[turned] - r : TURNED_ROWS;
+                const char *own = data + (a * from->step[one] + b * from->step[other] + r * from->step[turned]) * word;
+                gather_turned(to + g->first + a * g->step[one] + b * g->step[other] + r, g->step[3], own, from->step[turned] * word, rows,
+                              from->step[3], g->shape[3], from->format, range);
+            }
+}
+
 /* All numbers of one part; ``range``: see gather_floats. */
 void gather(const PackStep *g, const void *data, char *to, int as, uint32_t *range)
 {
     const Stored *from = &g->from;
     const int word = format_size[from->format], size = (int64_t)packed_size[as];
+    const int turned = as == AS_FLOATS ? turned_axis(g) : -1;
+    if (turned >= 0) {
+        gather_all_turned(g, turned, data, (float *)to, range);
+        return;
+    }
     for (int64_t a = 0; a < g->shape[0]; a++)
         for (int64_t b = 0; b < g->shape[1]; b++)
             for (int64_t c = 0; c < g->shape[2]; c++) {

@@ -216,6 +216,11 @@ int can_follow(const BoundPlan *before, int count, const BoundPlan *next);
 int runs_concurrently(const BoundPlan *all, int count, const BoundPlan *next);
 int fusion_run(const BoundPlan *all, int count, ProductRun *w, int has_pool, Concurrent *concurrent);
 
+/* unpack.c: commands that unpack weights in 4 bits, ``unpack_count`` of them, in one pass. */
+int unpack_count(void);
+int unpack_takes(const Plan *plan, int which);
+int unpack_run(const BoundPlan *all, int has_pool);
+
 /* run.c: plans, one or several that follow each other. */
 int plan_run(const BoundPlan *all, int count, int has_pool, Concurrent *concurrent);
 

@@ -140,8 +140,40 @@ static inline __m512i words_of_runs(const int16_t *from, const NAME(Runs) *runs)
 #endif
 
 /* A panel [k][LANES] of floats. */
+#define PACKED_AT_ONCE 64
+
+/* Whether the products of each column follow each other, and columns do not. */
+static int NAME(is_turned)(const Right *right, int64_t first, int64_t used)
+{
+    if (right->count < 2 || right->taps[0] < 0 || (used > 1 && right->places[first + 1] - right->places[first] < right->count))
+        return 0;
+    for (int64_t k = 1; k < right->count; k++)
+        if (right->taps[k] != right->taps[k - 1] + 1)
+            return 0;
+    return 1;
+}
+
+/* The same of columns that are read one after the other, some products at a time. */
+static void NAME(pack_turned)(float *panel, const Right *right, int64_t first, int64_t used)
+{
+    if (used < LANES)
+        memset(panel, 0, (size_t)right->count * LANES * sizeof *panel);
+    for (int64_t begin = 0; begin < right->count; begin += PACKED_AT_ONCE) {
+        const int64_t end = right->count - begin < PACKED_AT_ONCE ? right->count : begin + PACKED_AT_ONCE;
+        for (int64_t lane = 0; lane < used; lane++) {
+            const float *column = right->image + right->places[first + lane] + right->taps[0];
+            for (int64_t k = begin; k < end; k++)
+                panel[k * LANES + lane] = column[k];
+        }
+    }
+}
+
 static void NAME(pack)(float *panel, const Right *right, int64_t first, int64_t used)
 {
+    if (NAME(is_turned)(right, first, used)) {
+        NAME(pack_turned)(panel, right, first, used);
+        return;
+    }
     NAME(Runs) of_columns;
     const NAME(Runs) *runs = &of_columns;
     NAME(find_runs)(&of_columns, right->places + first, (int)used);

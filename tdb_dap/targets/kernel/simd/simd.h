@@ -144,6 +144,7 @@ typedef struct {
     void (*magnitudes)(const Grid *, int, uint32_t *);
     void (*selected)(const Grid *, int, int, void *);
     void (*f16_by_mode)(const Grid *, int, int, uint16_t *);
+    void (*unpack_halves)(const uint8_t *, int64_t, const uint16_t *, uint16_t *);
 } Simd;
 
 /* The widths that this processor can run, ascending, and how many. */

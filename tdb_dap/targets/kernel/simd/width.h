@@ -42,6 +42,7 @@ const Simd NAME(simd) = {
     .magnitudes = NAME(magnitudes),
     .selected = NAME(selected),
     .f16_by_mode = NAME(f16_by_mode),
+    .unpack_halves = NAME(unpack_halves),
 };
 
 #endif

@@ -44,7 +44,8 @@ def tiu(family: str, *subs: int) -> Callable[[Semantic], Semantic]:
             refuse(f.opd0_const or f.number("opd2_const"), "a first or third operand that is a constant")
             if family == "cvi.arith":
                 _refuse_other_shapes(f)
-            if family in ("cvi.arith", "cvi.lut", "cvi.pool", "cvi.depthwise"):
+                _refuse_other_lanes(x)
+            if family in ("cvi.lut", "cvi.pool", "cvi.depthwise"):
                 refuse(
                     lane_of(f, "opd0") != lane_of(f, "res0"), "an operand that begins in another lane than the result"
                 )

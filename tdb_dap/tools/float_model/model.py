@@ -1,0 +1,248 @@
+"""A language model before conversion, computed in float64: config.json and the weights of its .safetensors files.
+
+RMS norm (https://arxiv.org/abs/1910.07467), rotary embedding, attention with shared keys and values
+(https://arxiv.org/abs/2305.13245) and sliding windows, gated feed-forward units (https://arxiv.org/abs/2002.05202) and
+mixtures of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.tools.float_model.config import Config, Experts, read_config
+from tdb_dap.tools.float_model.weights import FloatWeights
+
+_PIECE = 1 << 22
+"""Numbers of a weight that are made float64 at once."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two factors of LoRA for a linear layer. ``a``: (rank, inputs); ``b``: (outputs, rank), with its scale."""
+
+    a: Array
+    b: Array
+
+
+Substitute = Callable[[str], "Array | None"]
+"""Numbers to compute with instead of those of the file, such as dequantised ones; None: those of the file."""
+
+
+class FloatModel:
+    """Computes in float64 from the weights in ``folder``; BadInput says what is not known.
+
+    Tensors have the names that the converter gives them in final.mlir. ``pairs``: LoRA by the name of the layer;
+    ``room``: positions for which the model is used, by which LongRoPE chooses its frequencies, None: those of a
+    sequence so far.
+    """
+
+    def __init__(self, folder: Path, pairs: Mapping[str, Pair] | None = None, room: int | None = None) -> None:
+        self.folder = folder
+        self.config: Config = read_config(folder / "config.json")
+        self.weights = FloatWeights(folder, self.config)
+        self.room = room
+        self._pairs = pairs or {}
+        self._substitute: Substitute = _nothing
+        self._kept: dict[str, Array] = {}
+        self._own: dict[str, Array] = {}
+
+    def with_weights(self, substitute: Substitute) -> FloatModel:
+        """The same model with other numbers for some weights; the rest is kept once for both."""
+        other = copy(self)
+        other._substitute, other._own = substitute, {}
+        return other
+
+    def embedded(self, ids: Array) -> Array:
+        """States of shape (positions, hidden) for the ids of tokens."""
+        rows = self._weight(f"{self.weights.names.embedding}.weight")[ids].astype(np.float64)
+        return rows * self.config.embedding_scale
+
+    def logits(self, states: Array) -> Array:
+        """Logits, float64 (vocabulary,), of the states of one position, as the last block leaves them."""
+        logits = _product(self.config.logit_scale * states, self._weight(self.weights.head))
+        return _capped(logits, self.config.caps[1])
+
+    def block(
+        self, layer: int, states: Array, positions: Array, keys: Array | None = None, values: Array | None = None
+    ) -> dict[str, Array]:
+        """Every tensor of a block by name, ``output_states``, ``k_cache`` and ``v_cache`` among them.
+
+        ``states``: (positions, hidden); ``keys``, ``values``: those of the positions before, (positions before, heads
+        that are shared, numbers of a head). A position sees itself and those before it within the window of the layer.
+        """
+        config, names = self.config, self.weights.names
+        prefix, results = f"{names.layers}.{layer}", dict[str, Array]()
+        attended = self._attention(
+            layer, self._norm(states, f"{prefix}.{names.input_norm}", results), positions, keys, values, results
+        )
+        out = self._linear(attended, f"{prefix}.{names.o}", results)
+        if config.kind.has_four_norms:
+            out = self._norm(out, f"{prefix}.{names.attended_norm}", results)
+        states = results[f"{prefix}.{names.o}.add"] = states + self._scaled(out, f"{prefix}.{names.o}", results)
+        before = names.before_mlp if config.kind.has_four_norms else names.attended_norm
+        normal = self._norm(states, f"{prefix}.{before}", results)
+        experts = config.experts[layer]
+        if experts is not None:
+            out, last = self._mixture(normal, prefix, experts, results), f"{prefix}.mlp.experts.expert_id.down_proj"
+        else:
+            gate, up, last = (f"{prefix}.{name}" for name in (names.gate, names.up, names.down))
+            out = results[f"{gate}_mlp"] = self._gated(normal, gate, up, last, results)
+        if config.kind.has_four_norms:
+            out = self._norm(out, f"{prefix}.{names.after_mlp}", results)
+        states = results[f"{last}.add"] = states + self._scaled(out, last, results)
+        # The converter puts the last norm into the last block.
+        is_last = layer == config.layers - 1
+        results["output_states"] = self._norm(states, names.norm) if is_last else states
+        return results
+
+    def _attention(
+        self,
+        layer: int,
+        normal: Array,
+        positions: Array,
+        keys: Array | None,
+        values: Array | None,
+        results: dict[str, Array],
+    ) -> Array:
+        config, names = self.config, self.weights.names
+        prefix = f"{names.layers}.{layer}"
+        q, k, v = (self._linear(normal, f"{prefix}.{name}", results) for name in (names.q, names.k, names.v))
+        q = q.reshape(-1, config.heads, config.head)
+        k = k.reshape(-1, config.shared_heads, config.head)
+        v = results["v_cache"] = v.reshape(-1, config.shared_heads, config.head)
+        if config.kind.has_head_norms:
+            q = self._norm(q, f"{prefix}.self_attn.q_norm", results)
+            k = self._norm(k, f"{prefix}.self_attn.k_norm", results)
+        rotary, length = config.rotary[layer], self.room or int(positions.max()) + 1
+        q = results["q_proj"] = rotary.rotate(q, positions, length)
+        k = results["k_cache"] = rotary.rotate(k, positions, length)
+        all_k = k if keys is None else np.concatenate([keys, k])
+        all_v = v if values is None else np.concatenate([values, v])
+        attended = results[f"{prefix}.fattention"] = self._attended(q, all_k, all_v, config.windows[layer])
+        return attended
+
+    def _attended(self, q: Array, k: Array, v: Array, window: int) -> Array:
+        """(positions, heads * numbers of a head). Position i of q is position i + (k - q) of k."""
+        config = self.config
+        repeat = config.heads // config.shared_heads
+        scores = np.einsum("qhd,khd->hqk", q, np.repeat(k, repeat, 1)) * config.attention_scale
+        distance = np.arange(len(q))[:, None] + len(k) - len(q) - np.arange(len(k))[None, :]
+        hidden = (distance < 0) | (distance >= window if window else False)
+        scores = np.where(hidden, -np.inf, _capped(scores, config.caps[0]))
+        return np.einsum("hqk,khd->qhd", _softmax(scores), np.repeat(v, repeat, 1)).reshape(len(q), -1)
+
+    def _gated(self, states: Array, gate: str, up: str, down: str, results: dict[str, Array]) -> Array:
+        opened = results[f"{gate}.{_short(self.config.activation)}"] = _activated(
+            self._linear(states, gate, results), self.config.activation
+        )
+        middle = results[f"{up}.mul"] = opened * self._linear(states, up, results)
+        return self._linear(middle, down, results)
+
+    def _mixture(self, states: Array, prefix: str, experts: Experts, results: dict[str, Array]) -> Array:
+        """The sum of the likeliest experts of each position, and of the shared one."""
+        mlp = f"{prefix}.mlp"
+        shares = results[f"{mlp}.gate_softmax"] = _softmax(self._linear(states, f"{mlp}.gate", results))
+        order = np.argsort(-shares, -1, kind="stable")[:, : experts.used]
+        weights = np.take_along_axis(shares, order, -1)
+        if experts.is_normalised:
+            weights = weights / weights.sum(-1, keepdims=True)
+        mixed = np.zeros_like(states)
+        for number in np.unique(order):
+            rows, ranks = np.nonzero(order == number)
+            gate, up, down = (f"{mlp}.experts.{number}.{part}" for part in ("gate_proj", "up_proj", "down_proj"))
+            mixed[rows] += weights[rows, ranks, None] * self._gated(states[rows], gate, up, down, {})
+        results[f"{mlp}.experts.expert_id.gate_proj_experts_mlp_output"] = mixed
+        if not experts.is_shared:
+            return mixed
+        gate, up, down = (f"{mlp}.shared_expert.{part}" for part in ("gate_proj", "up_proj", "down_proj"))
+        shared = self._gated(states, gate, up, down, results)
+        results[f"{gate}_mul"] = results.pop(f"{up}.mul")  # the converter names it after the gate
+        open_to = 1 / (1 + np.exp(-self._linear(states, f"{mlp}.shared_expert_gate", results)))
+        results[f"{mlp}.shared_expert_gate_sigmoid"] = open_to
+        shared = results[f"{mlp}.shared_expert_gate_mul"] = shared * open_to
+        total = results[f"{mlp}.experts.expert_id.gate_proj_moe_block_res"] = mixed + shared
+        return total
+
+    def _scaled(self, out: Array, name: str, results: dict[str, Array]) -> Array:
+        if self.config.residual_scale == 1:
+            return out
+        scaled = results[f"{name}.scale"] = out * self.config.residual_scale
+        return scaled
+
+    def _norm(self, states: Array, name: str, results: dict[str, Array] | None = None) -> Array:
+        mean = np.mean(np.square(states), -1, keepdims=True)
+        weight = self._weight(f"{name}.weight") + self.config.kind.norm_offset
+        scaled: Array = states / np.sqrt(mean + self.config.epsilon) * weight
+        if results is not None:
+            results[name] = scaled
+        return scaled
+
+    def _linear(self, states: Array, name: str, results: dict[str, Array]) -> Array:
+        result = _product(states, self._weight(f"{name}.weight"))
+        if f"{name}.bias" in self.weights:
+            result = result + self._weight(f"{name}.bias")
+        results[name] = result
+        pair = self._pairs.get(name)
+        if pair is not None:
+            added = results[f"{name}.lora_B"] = states @ pair.a.astype(np.float64).T @ pair.b.astype(np.float64).T
+            result = results[f"{name}.lora_add"] = result + added
+        return result
+
+    def _weight(self, name: str) -> Array:
+        """Numbers in float32, so that large models fit."""
+        if name in self._own:
+            return self._own[name]
+        other = self._substitute(name)
+        if other is not None:
+            self._own[name] = other
+            return other
+        if name not in self._kept:
+            self._kept[name] = self.weights.read(name)
+        return self._kept[name]
+
+
+def _nothing(name: str) -> None:
+    """No weight has other numbers."""
+
+
+def _product(states: Array, weight: Array) -> Array:
+    """States times the transposed weight, in float64; in pieces, as a float64 copy of a large weight would not fit."""
+    step = max(1, _PIECE // weight.shape[1])
+    pieces = [states @ weight[start : start + step].astype(np.float64).T for start in range(0, len(weight), step)]
+    return np.concatenate(pieces, -1)
+
+
+def _softmax(scores: Array) -> Array:
+    weights: Array = np.exp(scores - scores.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def _capped(numbers: Array, cap: float) -> Array:
+    return np.tanh(numbers / cap) * cap if cap else numbers
+
+
+def _short(activation: str) -> str:
+    """The converter's name of a function."""
+    return {"swish": "silu", "quick_gelu": "swish", "gelu_new": "gelu", "gelu_pytorch_tanh": "gelu"}.get(
+        activation, activation
+    )
+
+
+def _activated(numbers: Array, activation: str) -> Array:
+    if activation == "relu":
+        return np.maximum(numbers, 0)
+    if activation in ("silu", "swish", "quick_gelu"):
+        result: Array = numbers / (1 + np.exp(-numbers * (1.702 if activation == "quick_gelu" else 1)))
+        return result
+    if activation == "gelu":
+        error = np.vectorize(math.erf, otypes=[np.float64])(numbers / math.sqrt(2))
+        return 0.5 * numbers * (1 + error)
+    inner = math.sqrt(2 / math.pi) * (numbers + 0.044715 * numbers**3)
+    return 0.5 * numbers * (1 + np.tanh(inner))

@@ -1,0 +1,170 @@
+"""All constants of a language model compared with the model before conversion, one by one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from tdb_dap.engine.bmodel import Bmodel, Stage
+from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.system.progress import SILENT, Progress
+from tdb_dap.tools.float_model.model import FloatModel
+from tdb_dap.tools.weights.constants import Constant, FloatConstant, QuantisedConstant, Untraced, constants
+from tdb_dap.tools.weights.guessing import Candidates
+from tdb_dap.tools.weights.proving import WeightFault, proved_float, proved_quantised
+
+_BLOCK = re.compile(r"block(?:_cache|_kv)?_(\d+)")
+_EXPERT = ".experts.expert_id."
+_TABLES = ("rotary_cos.weight", "rotary_sin.weight")
+_MOST_OTHERS = 64
+"""Tensors that are tried as those that a wrong constant holds."""
+
+
+@dataclass
+class WeightsReport:
+    """Constants by verdict. ``numbers``: how many were proven; ``quantised``: the proven ones, by tensor."""
+
+    proven: int = 0
+    numbers: int = 0
+    faults: list[WeightFault] = field(default_factory=list)
+    untraced: list[Untraced] = field(default_factory=list)
+    quantised: dict[str, list[QuantisedConstant]] = field(default_factory=dict)
+
+    @property
+    def wrong_tensors(self) -> set[str]:
+        """Tensors of which a constant is wrong."""
+        return {fault.tensor for fault in self.faults}
+
+    def dequantised(self, tensor: str) -> Array | None:
+        """Numbers that the bmodel holds of a weight, float32; None where it is not quantised, or not proven.
+
+        A part that no constant holds is None as a whole: half of a matrix is not compared with.
+        """
+        parts = self.quantised.get(tensor)
+        if not parts or tensor in self.wrong_tensors:
+            return None
+        rows = max(one.rows + one.levels.shape[0] for one in parts)
+        columns = max(one.columns + one.levels.shape[1] for one in parts)
+        matrix, covered = np.zeros((rows, columns), np.float32), np.zeros((rows, columns), bool)
+        for one in parts:
+            place = np.s_[one.rows : one.rows + one.levels.shape[0], one.columns : one.columns + one.levels.shape[1]]
+            matrix[place], covered[place] = one.numbers(), True
+        return matrix if covered.all() else None
+
+
+def check_weights(
+    bmodel: Bmodel,
+    nets: Mapping[str, Stage],
+    sources: Mapping[str, Context | None],
+    float_model: FloatModel,
+    progress: Progress = SILENT,
+) -> WeightsReport:
+    """Compare every constant of the nets with its weight in float. Memory: a few copies of the largest tensor."""
+    report = WeightsReport()
+    wanted = _Wanted(float_model)
+    progress.start(sum({stage.weights.start: stage.weights.size for stage in nets.values()}.values()))
+    done = 0
+    for constant in constants(bmodel, nets, sources):
+        _judge(constant, wanted, report)
+        done += _size(constant)
+        progress.update(done)
+    progress.clear()
+    return report
+
+
+def _size(constant: Constant) -> int:
+    if isinstance(constant, FloatConstant):
+        return constant.words.held.size
+    return constant.packed.held.size if isinstance(constant, QuantisedConstant) else 0
+
+
+def _judge(constant: Constant, wanted: _Wanted, report: WeightsReport) -> None:
+    if isinstance(constant, Untraced):
+        report.untraced.append(constant)
+        return
+    source = wanted.of(constant)
+    if source is None:
+        report.untraced.append(Untraced(constant.net, constant.tensor, constant.line, wanted.why(constant)))
+        return
+    others = wanted.others(constant)
+    if isinstance(constant, QuantisedConstant):
+        fault, count = proved_quantised(constant, source, others), constant.levels.size
+        report.quantised.setdefault(constant.tensor, []).append(replace(constant))  # without what it has unpacked
+    else:
+        assert isinstance(constant, FloatConstant)
+        tolerance = wanted.tolerance(constant)
+        fault, count = proved_float(constant, source, others, tolerance), constant.words.numbers.size
+    if fault is not None:
+        report.faults.append(fault)
+    else:
+        report.proven += 1
+        report.numbers += count
+
+
+class _Wanted:
+    """Numbers that constants were made of."""
+
+    def __init__(self, float_model: FloatModel) -> None:
+        self._model = float_model
+        self._weights = float_model.weights
+
+    def of(self, constant: Constant) -> Array | None:
+        """Float32 numbers of a constant's tensor; None where the model before conversion has none."""
+        name = constant.tensor
+        if name in _TABLES:
+            return self._table(constant)
+        if _EXPERT in name:
+            return self._experts(name)
+        if name not in self._weights:
+            return self._weights.read(self._weights.head) if self._is_head(constant) else None
+        if name.endswith("lm_head.weight") and self._weights.head != name:
+            name = self._weights.head
+        numbers = self._weights.read(name)
+        offset = self._model.config.kind.norm_offset
+        return numbers + np.float32(offset) if offset and numbers.ndim == 1 and "norm" in name else numbers
+
+    def why(self, constant: Constant) -> str:
+        """Reason that there are no numbers."""
+        return "filled by the host" if "lora_" in constant.tensor else "the model before conversion has no such tensor"
+
+    def tolerance(self, constant: Constant) -> float | None:
+        """Error of numbers that the converter computes in float32; None of those that are only rounded."""
+        return (
+            2e-6 * (constant.words.shape[0] + 8)
+            if constant.tensor in _TABLES and isinstance(constant, FloatConstant)
+            else None
+        )
+
+    def others(self, constant: Constant) -> Candidates:
+        """Tensors of the same shape."""
+        return [
+            (name.removesuffix(".weight"), partial(self._weights.read, name))
+            for name in self._weights.like(constant.tensor)[:_MOST_OTHERS]
+        ]
+
+    def _is_head(self, constant: Constant) -> bool:
+        return constant.net == "lm_head" and constant.tensor.endswith(("lm_head.weight", "output_layer.weight"))
+
+    def _table(self, constant: Constant) -> Array | None:
+        """Cosines or sines by position and by pair of numbers, as often as the converter has each."""
+        block = _BLOCK.fullmatch(constant.net)
+        if block is None or not isinstance(constant, FloatConstant):
+            return None
+        positions, width = constant.words.shape[0], constant.words.shape[-1] * constant.words.shape[-2]
+        table = self._model.config.rotary[int(block[1])].table(np.arange(positions), self._model.room or positions)
+        which = table[_TABLES.index(constant.tensor)]
+        return np.tile(which, (1, width // which.shape[1])).astype(np.float32) if width % which.shape[1] == 0 else None
+
+    def _experts(self, name: str) -> Array | None:
+        """The matrices of all experts, one below the other."""
+        before, _, after = name.partition(_EXPERT)
+        names: list[str] = []
+        while (one := f"{before}.experts.{len(names)}.{after}") in self._weights:
+            names.append(one)
+        matrices = [self._weights.read(one) for one in names]
+        return np.stack(matrices) if matrices else None

@@ -1,0 +1,42 @@
+"""``tdb-dap triage`` where it has no verdict: folders of language models, and inputs of zeros."""
+
+from __future__ import annotations
+
+import lzma
+import shutil
+from pathlib import Path
+
+from tests.command_line import tdb_dap
+from tests.llm.models import QWEN, copied
+from tests.triage_case import Compiled
+
+
+def test_the_folders_of_a_language_model_have_their_own_advice(tmp_path: Path) -> None:
+    folder = copied(QWEN, tmp_path)
+    packed = next(folder.glob("*.bmodel.xz"))
+    (folder / "small.bmodel").write_bytes(lzma.decompress(packed.read_bytes()))
+    packed.unlink()
+    for place in (folder, folder / "nets", folder / "nets" / "block_0"):
+        done = tdb_dap("triage", place)
+        assert done.returncode == 2
+        assert (
+            f"its nets are judged together, by tdb-dap llm {folder.resolve()} --ids 1,2,3 --reference" in done.stderr
+        ), place
+        assert "model_transform" not in done.stderr
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "llm_convert" not in tdb_dap("triage", empty).stderr
+
+
+def test_a_run_on_zeros_is_no_judgement(tmp_path: Path) -> None:
+    """A bias gives tensors that are not zeros: with a test input they are a verdict, without one they are none."""
+    toy = Compiled.into(tmp_path / "toy")
+    stages = [toy.tpu, *toy.folder.glob("*_in_f32.npz"), *toy.folder.glob("*_outputs.npz")]
+    assert tdb_dap("triage", toy.context).returncode == 0
+    for path in stages:
+        path.unlink(missing_ok=True)
+    shutil.rmtree(tmp_path / "nothing", ignore_errors=True)
+    done = tdb_dap("triage", toy.context)
+    assert done.returncode == 2
+    assert "its inputs were zeros, as there is no test input" in done.stdout
+    assert "nothing wrong" not in done.stdout

@@ -1,0 +1,1 @@
+"""The float model of language models."""

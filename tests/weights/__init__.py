@@ -1,0 +1,1 @@
+"""Constants compared with the weights that they were made of."""

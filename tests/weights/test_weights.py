@@ -1,0 +1,263 @@
+"""Constants of language models compared with the weights before conversion: right ones, and each kind of fault."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tdb_dap.engine.bmodel import Bmodel
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.tools.float_model.model import FloatModel
+from tdb_dap.tools.llm.language_model import read_model
+from tdb_dap.tools.llm.sources import sources_of
+from tdb_dap.tools.weights.checking import WeightsReport, check_weights
+from tdb_dap.tools.weights.constants import Constant, FloatConstant, QuantisedConstant, Words, constants
+from tests.command_line import tdb_dap
+from tests.llm.models import LLAMA, QWEN, copied, float_model
+
+
+def checked(folder: Path, change: Callable[[Constant], None] = lambda constant: None) -> WeightsReport:
+    """The report on a model whose words ``change`` has edited in memory."""
+    model, reference = read_model(folder), FloatModel(float_model(folder).folder, room=read_model(folder).room)
+    bmodel = Bmodel(model.context.bmodel)
+    bmodel.payload.flags.writeable = True
+    for constant in constants(bmodel, model.nets, sources_of(model)):
+        change(constant)
+    return check_weights(bmodel, model.nets, sources_of(model), reference)
+
+
+def on(tensor: str, edit: Callable[[Constant], None]) -> Callable[[Constant], None]:
+    """An edit of the constants of one tensor."""
+
+    def change(constant: Constant) -> None:
+        if constant.tensor == f"model.layers.{tensor}":
+            edit(constant)
+
+    return change
+
+
+def words(of: Words) -> Array:
+    """The stored words, to write into."""
+    held: Array = of.held.view(np.uint16) if of.type == "bf16" else of.held
+    return held.reshape(of.shape)
+
+
+def quantised(constant: Constant) -> QuantisedConstant:
+    assert isinstance(constant, QuantisedConstant)
+    return constant
+
+
+def numbers(constant: Constant) -> Array:
+    assert isinstance(constant, FloatConstant)
+    return words(constant.words)
+
+
+def zero_points(by: int) -> Callable[[Constant], None]:
+    def edit(constant: Constant) -> None:
+        zeros = quantised(constant).zero_words
+        assert zeros is not None
+        words(zeros)[...] += np.uint8(by % 256)
+
+    return edit
+
+
+def scale(row: int, group: int, factor: float) -> Callable[[Constant], None]:
+    def edit(constant: Constant) -> None:
+        of = quantised(constant).scale_words
+        lanes = of.shape[0]
+        place = (row % lanes, row // lanes, group)
+        number = np.float32(of.numbers[place] * factor)
+        words(of)[place] = number.view(np.uint32) >> 16
+
+    return edit
+
+
+def levels(edit: Callable[[Array], None]) -> Callable[[Constant], None]:
+    def change(constant: Constant) -> None:
+        edit(words(quantised(constant).packed))
+
+    return change
+
+
+def floats(edit: Callable[[Array], None]) -> Callable[[Constant], None]:
+    return lambda constant: edit(numbers(constant))
+
+
+def swap(rows: Array) -> None:
+    rows[[2, 5]] = rows[[5, 2]]
+
+
+def assign(right: Callable[[Array], Array]) -> Callable[[Array], None]:
+    def edit(array: Array) -> None:
+        array[...] = right(array.copy())
+
+    return edit
+
+
+@pytest.mark.parametrize("folder", [QWEN, LLAMA], ids=["bf16", "w4"])
+def test_every_constant_of_a_right_model_is_proven(folder: Path) -> None:
+    report = checked(folder)
+    assert (report.faults, report.untraced) == ([], [])
+    assert report.proven > 20
+
+
+QUANTISED: tuple[tuple[str, Callable[[Constant], None], str], ...] = (
+    ("zero points", zero_points(1), r"zero points of \d+ groups off by \+1"),
+    ("zero points", zero_points(-2), r"zero points of \d+ groups off by -2"),
+    ("scale", scale(3, 0, 3.0), r"scale (3|3\.01|2\.99) times as large as right"),
+    ("rotated", levels(assign(lambda q: np.roll(q, 3, 0))), "rows rotated by 3"),
+    ("far", levels(assign(lambda q: np.roll(q, 5, 1))), "numbers of each row rotated by 10"),
+    ("shifted", levels(assign(lambda q: np.roll(q, 1, 1))), "numbers of each row rotated by 2"),
+    ("exchanged", levels(swap), "rows 2 and 5 are exchanged"),
+    ("nibbles", levels(assign(lambda q: q >> 4 | q << 4)), "neighbouring numbers are exchanged"),
+    ("one", levels(lambda q: q.__setitem__((4, 7), q[4, 7] ^ 8)), "one number"),
+    ("sign", scale(9, 0, -1.0), "the sign is wrong"),
+)
+
+
+def test_faults_of_quantised_weights_are_named() -> None:
+    for name, edit, says in QUANTISED:
+        faults = checked(LLAMA, on("1.self_attn.q_proj.weight", edit)).faults
+        assert [fault.tensor for fault in faults] == ["model.layers.1.self_attn.q_proj.weight"] * len(faults), name
+        assert faults, name
+        assert_says(faults[0].guess, says)
+
+
+def assert_says(text: str, pattern: str) -> None:
+    assert re.fullmatch(pattern, text), f"{text!r} is not {pattern!r}"
+
+
+def test_where_a_scale_is_wrong() -> None:
+    fault = checked(LLAMA, on("0.mlp.down_proj.weight", scale(21, 0, 3.0))).faults[0]
+    assert (fault.first[0] % 32, fault.group) == (21, 0)
+    assert fault.wrong <= 64
+    assert f"; first at row {fault.first[0]}, column " in fault.summary
+
+
+SWAPPED = [0, 4, 2, 3, 1, *range(5, 64)]
+
+FLOATS: tuple[tuple[str, Callable[[Constant], None], str], ...] = (
+    ("input_layernorm.weight", floats(assign(lambda w: np.roll(w, 5, -1))), "numbers rotated by 5"),
+    ("input_layernorm.weight", floats(lambda w: w.__setitem__((0, 0, 9), 0x4000)), "one number"),
+    ("mlp.up_proj.weight", floats(assign(lambda w: w ^ 0x8000)), "the sign is wrong"),
+    ("mlp.up_proj.weight", floats(assign(lambda w: w + 0x80)), "2 times as large"),
+    ("mlp.up_proj.weight", floats(assign(lambda w: w * 0)), "zeros"),
+    ("mlp.up_proj.weight", floats(assign(lambda w: w[:, SWAPPED])), "columns 1 and 4 are exchanged"),
+    ("mlp.up_proj.weight", floats(lambda w: w.__setitem__((0, 3), 0x7FC0)), "NaN or infinity"),
+    ("self_attn.q_proj.bias", floats(assign(lambda w: np.roll(w, -2, -1))), "numbers rotated by -2"),
+)
+
+
+def test_faults_of_float_weights_are_named() -> None:
+    for tensor, edit, says in FLOATS:
+        faults = checked(QWEN, on(f"1.{tensor}", edit)).faults
+        assert len(faults) == 1, (tensor, says)
+        assert_says(faults[0].guess, says)
+
+
+def test_the_last_bit_of_a_float_number_is_enough() -> None:
+    change = floats(lambda w: w.__setitem__((0, 0, 0), w[0, 0, 0] ^ 1))
+    faults = checked(QWEN, on("0.mlp.gate_proj.weight", change)).faults
+    assert [fault.wrong for fault in faults] == [1]
+
+
+@pytest.mark.parametrize(("distance", "is_wrong"), [(0.5, False), (0.75, True)])
+def test_a_level_may_be_half_a_step_from_its_weight(distance: float, is_wrong: bool) -> None:
+    """The level next to the nearest one is right where the weight is in the middle, and else one wrong number."""
+    source = float_model(LLAMA).weights.read("model.layers.0.mlp.up_proj.weight")
+
+    def change(constant: Constant) -> None:
+        matrix = quantised(constant)
+        if matrix.rows or matrix.columns:
+            return
+        steps = (source[: len(matrix.levels)] - matrix.numbers()) / np.repeat(matrix.scales, matrix.group, 1)
+        inside = (matrix.levels > 0) & (matrix.levels < 15)
+        row, column = np.argwhere(inside & (np.abs(1 - np.abs(steps) - distance) < 0.004))[0]
+        level = int(matrix.levels[row, column] + np.sign(steps[row, column]))
+        packed = words(matrix.packed)
+        shift = 4 * (column % 2)
+        packed[row, column // 2] = packed[row, column // 2] & ~(15 << shift) & 255 | level << shift
+
+    faults = checked(LLAMA, on("0.mlp.up_proj.weight", change)).faults
+    assert [fault.guess for fault in faults] == ["one number"] * is_wrong
+
+
+@pytest.mark.parametrize("folder", [QWEN, LLAMA], ids=["bf16", "w4"])
+def test_another_tensor_in_the_place_of_one(folder: Path) -> None:
+    names = [f"model.layers.0.mlp.{name}" for name in ("gate_proj", "up_proj")]
+    kept: dict[str, list[tuple[Words, ...]]] = {name: [] for name in names}
+
+    def keep(constant: Constant) -> None:
+        if isinstance(constant, QuantisedConstant) and constant.zero_words is not None:
+            held: tuple[Words, ...] = (constant.packed, constant.scale_words, constant.zero_words)
+        elif isinstance(constant, FloatConstant):
+            held = (constant.words,)
+        else:
+            return
+        if (name := constant.tensor.removesuffix(".weight")) in kept:
+            kept[name].append(held)
+            if len(kept[names[0]]) == len(kept[names[1]]):
+                for one, other in zip(*(kept[name][-1] for name in names), strict=True):
+                    one.held[...], other.held[...] = other.held.copy(), one.held.copy()
+
+    faults = checked(folder, keep).faults
+    assert {(fault.tensor.removesuffix(".weight"), fault.guess) for fault in faults} == {
+        (names[0], f"holds {names[1]}"),
+        (names[1], f"holds {names[0]}"),
+    }
+
+
+def test_without_sources_nothing_is_traced(tmp_path: Path) -> None:
+    shutil.copyfile(next(QWEN.glob("*.bmodel.xz")), tmp_path / "m.bmodel.xz")
+    done = tdb_dap("weights", tmp_path, "--reference", QWEN / "float")
+    assert done.returncode == 2
+    assert "not traced: embedding, " in done.stdout
+    assert ": no final.mlir; convert with --debug" in done.stdout
+    assert "no constant could be traced" in done.stderr
+
+
+def test_from_the_command_line(tmp_path: Path) -> None:
+    right = tdb_dap("weights", LLAMA, "--reference", LLAMA / "float")
+    assert right.returncode == 0
+    assert "numbers) are as the model before conversion has them" in right.stdout
+    folder = copied(LLAMA, tmp_path)
+    packed = next(folder.glob("*.bmodel.xz"))
+    data = bytearray(lzma.decompress(packed.read_bytes()))
+    packed.unlink()
+    model = read_model(LLAMA)
+    bmodel = Bmodel(model.context.bmodel)
+    for constant in constants(bmodel, model.nets, sources_of(model)):
+        if constant.tensor == "model.layers.0.self_attn.v_proj.weight":
+            zeros = quantised(constant).zero_words
+            assert zeros is not None
+            start = zeros.held.__array_interface__["data"][0] - bmodel.payload.__array_interface__["data"][0]
+            first = bmodel.payload_start + start
+            data[first : first + zeros.held.size] = (zeros.held + 1).tobytes()
+    packed.with_suffix("").write_bytes(data)
+    wrong = tdb_dap("weights", folder, "--reference", LLAMA / "float", "--json")
+    found = json.loads(wrong.stdout)
+    assert wrong.returncode == 1
+    assert {one["tensor"] for one in found["wrong"]} == {"model.layers.0.self_attn.v_proj.weight"}
+    assert "off by +1" in found["wrong"][0]["guess"]
+
+
+def test_parts_of_cores_and_pairs_of_scales_are_read() -> None:
+    """A matrix that is cut for two cores is put together; one that is not covered is not used."""
+    report = checked(LLAMA)
+    cut = [name for name, parts in report.quantised.items() if len(parts) > 1]
+    for name in report.quantised:
+        matrix = report.dequantised(name)
+        assert matrix is not None
+        assert np.abs(matrix - float_model(LLAMA).weights.read(name)).max() < 0.2
+    if cut:
+        parts = report.quantised[cut[0]]
+        report.quantised[cut[0]] = [replace(parts[0]), *parts[2:]] if len(parts) > 2 else [parts[1]]
+        assert report.dequantised(cut[0]) is None
