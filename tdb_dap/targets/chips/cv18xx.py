@@ -41,7 +41,7 @@ def _geometry(lanes: int, windows: tuple[Window, ...] = _DDR) -> Geometry:
 
 
 def _emulator(version: int, inside: str, ddr: int = 0) -> VendorLibrary:
-    """``inside``: the one that its functions are in, as compilers write it in names of symbols."""
+    """``inside``: the namespace that its functions are in, as compilers write it in names of symbols."""
 
     def symbol(name: str) -> str:
         plain = f"{len(name)}{name}"
