@@ -29,6 +29,7 @@ DECORATORS = (
     "@form",
     "@tiu",
     "@host_operation",
+    "@host_function",
     "@server.feature",
     "@when_stopped",
     "@field_validator",

@@ -36,7 +36,11 @@ REASONS = (
     ("tools/doctor/*", r"tdb_dap\..*", "what cannot be loaded is a finding"),
     ("tools/*", r"tdb_dap\.tools\..*", "only that choice of the command needs it"),
     ("tools/patch/editor.py", r"tdb_dap\.engine\..*", "only a change of commands by name needs it"),
-    ("engine/machine/host_subnets.py", r"tdb_dap\.engine\.host", "only nets with subnets on the host need it"),
+    (
+        "engine/machine/host_subnets.py",
+        r"tdb_dap\.engine\.host(\.functions)?",
+        "only nets with subnets on the host need it",
+    ),
     ("*", r"(?!tdb_dap).*", "takes milliseconds to load, and few sessions need it"),
 )
 """Files, what they import inside functions, and why there."""

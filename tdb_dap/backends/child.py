@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import mmap
 import os
+import struct
 import sys
 import threading
 import time
@@ -26,6 +27,7 @@ from tdb_dap.backends.messages import (
     Area,
     Changed,
     Done,
+    Emulator,
     Execute,
     Refresh,
     Refused,
@@ -113,10 +115,52 @@ class Library:
         return np.ctypeslib.as_array((ctypes.c_uint8 * area.size).from_address(address + area.start))
 
 
+class SingleChipLibrary:
+    """A library that makes one chip and executes one descriptor at once, without numbers and waits."""
+
+    _LOCAL_MEMORY = 0x58
+    """Offset of the pointer to local memory, all lanes in order, in the structure of a chip."""
+
+    def __init__(self, setup: Setup, emulator: Emulator) -> None:
+        self._lib = lib = _load(setup.library)
+        self._chip = ctypes.c_void_p()
+        lib.bm_cmodel_init(ctypes.byref(self._chip), _description(emulator, setup.ddr_size))
+        lib.bm_cmodel_get_chipGmem.argtypes, lib.bm_cmodel_get_chipGmem.restype = [ctypes.c_void_p], ctypes.c_void_p
+        lib.bm_cmodel_set_base_reg.argtypes = [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64]
+        for register, base in setup.bases[0].items():
+            lib.bm_cmodel_set_base_reg(self._chip, register, base & (1 << 64) - 1)
+        self._functions = {engine: getattr(lib, symbol) for engine, symbol in emulator.functions.items()}
+        for function in self._functions.values():
+            function.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+
+    def execute(self, core: int, engine: str, descriptor: bytes) -> None:
+        """Carry out one command."""
+        data = ctypes.create_string_buffer(descriptor, len(descriptor) + 64)
+        self._functions[engine](self._chip, ctypes.cast(data, ctypes.c_void_p))
+
+    def memory(self, area: Area) -> Bytes:
+        """The library's own bytes of an area."""
+        if area.kind == "ddr":
+            address = self._lib.bm_cmodel_get_chipGmem(self._chip)
+        else:
+            address = ctypes.c_void_p.from_address((self._chip.value or 0) + self._LOCAL_MEMORY).value
+        return np.ctypeslib.as_array((ctypes.c_uint8 * area.size).from_address((address or 0) + area.start))
+
+
+def _description(emulator: Emulator, ddr_size: int) -> bytes:
+    """The chip as the library wants it: numbers of 32 bits, then addresses and sizes of 64."""
+    numbers = (
+        *(emulator.version, 1, 0, emulator.lanes, emulator.lanes.bit_length() - 1, emulator.unit_bytes),
+        *(emulator.unit_bytes.bit_length() - 1, emulator.lane_bytes, emulator.lane_bytes.bit_length() - 1),
+        *(emulator.lane_bytes // emulator.bank_bytes, emulator.bank_bytes, 0),
+    )
+    return struct.pack("<12I4Q", *numbers, emulator.shared_memory, emulator.ddr, ddr_size, 0)
+
+
 class Mirror:
     """The library's memories next to the shared block."""
 
-    def __init__(self, library: Library, setup: Setup) -> None:
+    def __init__(self, library: Library | SingleChipLibrary, setup: Setup) -> None:
         descriptor, size = setup.block
         shared: Bytes = np.frombuffer(mmap.mmap(descriptor, size), np.uint8)
         self._pairs = [(library.memory(a), shared[a.offset : a.offset + a.size]) for a in setup.areas]
@@ -160,7 +204,7 @@ def serve(connection: Connection) -> None:
     setup = asked(connection)
     assert isinstance(setup, Setup)
     try:
-        library = Library(setup)
+        library = Library(setup) if setup.emulator is None else SingleChipLibrary(setup, setup.emulator)
         mirror = Mirror(library, setup)
     except (OSError, AttributeError, ValueError) as error:
         send(connection, Refused(str(error)))

@@ -28,10 +28,27 @@ class Area(Struct, frozen=True):
     start: int = 0
 
 
+class Emulator(Struct, frozen=True):
+    """A library that executes one descriptor of one chip at once.
+
+    ``functions``: symbols by engine; the other numbers are those of the chip, addresses and bytes.
+    """
+
+    version: int
+    lanes: int
+    lane_bytes: int
+    bank_bytes: int
+    unit_bytes: int
+    shared_memory: int
+    ddr: int
+    functions: dict[str, str]
+
+
 class Setup(Struct, tag=True, frozen=True):
     """First message: which library, and how it is to be set up.
 
     ``bases``: per core, tag -> value of its base register. ``block``: file descriptor and size of the shared block.
+    ``emulator``: what it is, if it has no functions of a node.
     """
 
     library: str
@@ -41,6 +58,7 @@ class Setup(Struct, tag=True, frozen=True):
     bases: tuple[dict[int, int], ...]
     areas: tuple[Area, ...]
     block: tuple[int, int]
+    emulator: Emulator | None = None
 
 
 class Execute(Struct, tag=True, frozen=True):

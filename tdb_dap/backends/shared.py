@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tdb_dap.backends.messages import Area, Setup
+from tdb_dap.backends.messages import Area, Emulator, Setup
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Bytes, Memory, Region
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
@@ -69,6 +69,7 @@ class SharedMemory:
             tuple(_core_bases(bases, library, core) for core in range(cores)) if geometry.tag_shift else (),
             tuple(areas),
             (self._descriptor, offset),
+            _emulator(geometry, library),
         )
 
     def close(self) -> None:
@@ -76,6 +77,14 @@ class SharedMemory:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def _emulator(geometry: Geometry, library: VendorLibrary) -> Emulator | None:
+    single = library.single_chip
+    if single is None:
+        return None
+    sizes = geometry.lanes, geometry.lane_bytes, geometry.bank_bytes, geometry.eu_bytes
+    return Emulator(single.version, *sizes, single.shared_memory, single.ddr, dict(single.functions))
 
 
 def placement(geometry: Geometry, regions: Iterable[Region], library: VendorLibrary) -> tuple[dict[int, int], int]:

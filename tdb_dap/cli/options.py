@@ -25,7 +25,7 @@ def context_argument(parser: argparse.ArgumentParser) -> None:
         "context",
         type=Path,
         metavar="CONTEXT",
-        help="context directory of a compiled model, a .bmodel file, or a recording (.tdbrec)",
+        help="context directory of a compiled model, a .bmodel or .cvimodel file, or a recording (.tdbrec)",
     )
 
 

@@ -62,6 +62,8 @@ class Rules(Conventions):
     ``fills_beyond``: a gather takes the constant for an index out of range, whether it is announced or not;
     ``rotation_period``: of the amount of a rotation the remainder by that counts, with its sign; 0: by the width.
 
+    ``drops_large_casts``: bfloat16 from 2^64 on, infinity included, becomes the integer 0.
+
     ``fast`` is no chip's: sums of products of floats are left to BLAS, which adds in its own order. Not exact.
     """
 
@@ -98,6 +100,7 @@ class Rules(Conventions):
     rotates: bool = True
     fills_beyond: bool = False
     rotation_period: int = 64
+    drops_large_casts: bool = False
     lacks: tuple[str, ...] = ()
 
     @property

@@ -234,7 +234,7 @@ def _reference_data(
     """Tensors by name, of a file or of another compiled model that is run on the same inputs."""
     from tdb_dap.engine.reference.expected_files import open_expected
 
-    if path.suffix == ".npz" or not (path.is_dir() or {".bmodel", RECORDING} & set(path.suffixes)):
+    if path.suffix == ".npz" or not (path.is_dir() or {".bmodel", ".cvimodel", RECORDING} & set(path.suffixes)):
         return open_expected(path, program.outputs, defers)
     from tdb_dap.engine.compare.recording import record
 

@@ -6,10 +6,11 @@ import hashlib
 from os import PathLike
 from pathlib import Path
 
-from tdb_dap.engine.bmodel import Bmodel, input_shapes
+from tdb_dap.engine.bmodel import ModelFile, input_shapes
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.files.net_folders import name_of_folder, sources_beside
 from tdb_dap.engine.program.compiled_program import CompiledProgram
+from tdb_dap.engine.program.model_files import open_model_file
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadInput
 from tdb_dap.system.notices import notice, sources_missing
@@ -44,13 +45,13 @@ def open_program(
         return program
     make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
     files = Context.find(Path(context))
-    bmodel = Bmodel(files.bmodel)
+    bmodel = open_model_file(files.bmodel)
     if stage is None:
         stage = _stage_taking(bmodel, net, Path(inputs) if inputs is not None else files.inputs)
     return CompiledProgram(_with_sources(files, bmodel, net, stage), make, net, stage, bmodel, as_compiled)
 
 
-def _stage_taking(bmodel: Bmodel, net: str | None, inputs: Path | None) -> int:
+def _stage_taking(bmodel: ModelFile, net: str | None, inputs: Path | None) -> int:
     """Number of the stage that is compiled for the shapes of these inputs, as the vendor's runtime chooses; else 0."""
     chosen = next((each for each in bmodel.metadata.nets if each.stages and net in (None, each.name)), None)
     if chosen is None or len(chosen.stages) < 2 or inputs is None:
@@ -66,7 +67,7 @@ def _stage_taking(bmodel: Bmodel, net: str | None, inputs: Path | None) -> int:
     return number
 
 
-def _with_sources(context: Context, bmodel: Bmodel, net: str | None, stage: int) -> Context:
+def _with_sources(context: Context, bmodel: ModelFile, net: str | None, stage: int) -> Context:
     """The context with the sources of one net of several, which have a folder each."""
     nets = bmodel.metadata.nets
     if context.mlir is not None or len(nets) < 2:

@@ -39,7 +39,13 @@ from tdb_dap.tools.opening import open_debugger
 from tests.targets.commands import chip_named, encoded
 
 DATA = Path(__file__).parents[1] / "data"
-NAMES = sorted(chip.name for chip in chips().values() if isinstance(chip, Chip) and chip.rules is not None)
+WITHOUT_PLANS = {"CV180X", "CV181X", "CV182X", "CV183X"}
+"""Chips whose semantic functions look at the words of their operands."""
+NAMES = sorted(
+    chip.name
+    for chip in chips().values()
+    if isinstance(chip, Chip) and chip.rules is not None and chip.name not in WITHOUT_PLANS
+)
 LARGEST = 1 << 16
 CASES = 50
 """Forms that are drawn for each chip."""

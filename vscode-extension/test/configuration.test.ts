@@ -10,6 +10,7 @@ const disk: Record<string, string[]> = {
   "/models/loose": ["yolo.bmodel", "final.mlir"],
   "/models/two": ["a.bmodel", "b.bmodel", "final.mlir"],
   "/models/noted": ["final.mlir", "ref_files.json", "tensor_location.json", "other.mlir"],
+  "/models/duo": ["yolo.cvimodel", "yolo_cv181x_int8_final.mlir"],
   "/models": ["yolo_tpu.mlir"],
 };
 const list = (directory: string): string[] => disk[directory] ?? [];
@@ -25,6 +26,8 @@ describe("the program of", () => {
     ["/models/two/final.mlir", undefined],
     ["/models/noted/final.mlir", "/models/noted"],
     ["/models/noted/other.mlir", undefined],
+    ["/models/duo/yolo.cvimodel", "/models/duo/yolo.cvimodel"],
+    ["/models/duo/yolo_cv181x_int8_final.mlir", "/models/duo/yolo.cvimodel"],
     ["/models/yolo_tpu.mlir", undefined],
     ["/runs/app.tdbrec", "/runs/app.tdbrec"],
     ["/models/yolo/tensor_location.json", undefined],

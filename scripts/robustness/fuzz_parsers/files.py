@@ -16,7 +16,6 @@ import numpy as np
 from scripts.robustness.fuzz_parsers.target import for_a_moment, target
 from tdb_dap.engine.bmodel import Bmodel
 from tdb_dap.engine.bmodel.metadata import read_metadata
-from tdb_dap.engine.cvimodel import Cvimodel
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
@@ -29,7 +28,6 @@ from tdb_dap.language import models
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.tools.check.schema import Report
 from tdb_dap.tools.graph.colours import by_verdict
-from tdb_dap.tools.info.cvimodel import cvimodel_lines
 from tdb_dap.tools.info.describing import describe
 from tdb_dap.tools.programs import open_program
 from tests.samples import DATA, SAMPLE
@@ -126,14 +124,19 @@ def flat_buffers(data: bytes) -> None:
 @cache
 def cvimodels() -> list[bytes]:
     """Models of CV18xx, the smallest first."""
-    return sorted((unpacked(path) for path in DATA.glob("cv18xx/*.cvimodel.xz")), key=len)
+    return sorted((unpacked(path) for path in DATA.glob("chips/cv18*/*/model.cvimodel.xz")), key=len)
 
 
 @target("cvimodel", cvimodels, words=("CviModel", "cv181x", "cv183x"), longest=20000)
 def cvimodel(data: bytes) -> None:
-    """A model of CV18xx, as ``info`` shows it."""
-    for _ in cvimodel_lines(Cvimodel(written("x.cvimodel", data))):
-        pass
+    """A lone model of CV18xx, as ``info`` and ``dis`` show it, and its first commands, executed and undone."""
+    program = open_program(written("x.cvimodel", data))
+    look(program)
+    machine = Machine(program)
+    with for_a_moment():
+        while machine.ordinal < min(12, len(program.commands)):
+            machine.step()
+    machine.travel(0)
 
 
 @target("commands", edits)

@@ -35,7 +35,8 @@ from tdb_dap.targets.families import FAMILIES
 
 DATA = Path(__file__).resolve().parents[3] / "tests" / "data"
 MODELS = (DATA, DATA / "chips")
-CHIPS = ("BM1684", "BM1684X", "BM1688", "BM1690", "BM1690E", "BM1684X2", "CV184X", "SGTPUV8", "SG2380")
+SMALL_CHIPS = ("CV180X", "CV181X", "CV182X", "CV183X")
+CHIPS = ("BM1684", "BM1684X", "BM1688", "BM1690", "BM1690E", "BM1684X2", "CV184X", "SGTPUV8", "SG2380", *SMALL_CHIPS)
 _L2_BYTES = 4 << 20
 """Bytes of L2 that cases work on, at most: all memories are compared after each."""
 _MOST_UNDEFINED = 0.5

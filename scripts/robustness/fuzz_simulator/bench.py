@@ -35,6 +35,8 @@ skipped: not a case (no room, results over operands)."""
 _MOST = 1 << 18
 """Elements of a tensor; larger ones take too long."""
 _PATIENCE = 20.0
+_BYTES_OF_CHANNEL = (5, 9)
+"""Bytes of the table of a channel of CV18xx: a bias, multiplier and shift."""
 
 
 @dataclass(frozen=True)
@@ -254,6 +256,10 @@ def _indices(random: Random, case: Case, shape: tuple[int, ...], limit: int) -> 
 
 def _quantisation(random: Random, role: str, shape: tuple[int, ...]) -> Array:
     """Legal numbers of requantisation by their role: shifts go to the right, by not much more than a word."""
+    if shape[-1] in _BYTES_OF_CHANNEL:
+        made = random.integers(0, 256, shape)
+        made[..., -1] = random.integers(0, 24, shape[:-1])
+        return made.astype(np.uint8)
     if "scale" in role or "offset" in role:
         return words(random, F32, shape, "finite")
     zeros, shifts = random.integers(-300, 300, shape), -random.integers(0, 40, shape)

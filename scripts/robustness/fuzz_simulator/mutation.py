@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cache
 
 from scripts.robustness.fuzz_simulator.contents import Random, one
+from scripts.robustness.fuzz_simulator.cvi import mutate_cvi
 from scripts.robustness.fuzz_simulator.seeds import Case
 from scripts.robustness.fuzz_simulator.shapes import reshape
 from scripts.robustness.fuzz_simulator.variant import Variant
@@ -40,6 +41,8 @@ BENCH_BYTES = 4 << 20
 
 def mutate(case: Case, random: Random, kind: str, ddr_start: int, stay: bool) -> Case:
     """A random variant. ``stay``: keep the sub operation."""
+    if case.family.startswith("cvi."):
+        return mutate_cvi(case, random, kind, ddr_start, stay)
     v = Variant(case, random, kind, ddr_start)
     chosen = case.kind if stay or v.chance(0.6) else _another_operation(v)
     if v.chance(0.5):

@@ -114,6 +114,9 @@ _HEAD = (
     "cmd_special_function",
     "special_func",
     "all_reduce_code",
+    "trans_dir",
+    "spec_func",
+    "tens_lookup",
 )
 """Fields that say the kind of a command."""
 

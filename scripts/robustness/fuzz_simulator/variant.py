@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 from scripts.robustness.fuzz_simulator.contents import Random
 from scripts.robustness.fuzz_simulator.seeds import Case
@@ -21,8 +22,12 @@ class Variant:
         self.geometry = case.chip.geometry
         self.ddr_start = ddr_start
         self.fields = case.instruction.decode(case.descriptor)
-        self.in_memory = _in_local_memory(case)
         self._names = {shared_name(name): name for name in self.fields}
+
+    @cached_property
+    def in_memory(self) -> set[str]:
+        """Prefixes of the operands that the command reads from local memory."""
+        return _in_local_memory(self.case)
 
     def has(self, name: str) -> bool:
         return name in self._names

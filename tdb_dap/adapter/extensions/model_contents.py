@@ -113,11 +113,7 @@ def _stage(program: Program, stage: Stage) -> ModelStage:
         "cores": stage.core_count,
         "subnets": len(stage.subnets),
         "commandBytes": sum(
-            span.size
-            for subnet in stage.subnets
-            for core in subnet.groups
-            for group in core
-            for span in (group.tiu, group.dma)
+            span.size for subnet in stage.subnets for core in subnet.groups for group in core for span in group.spans
         ),
         "weightBytes": stage.weights.size,
         "activationBytes": stage.activations_size,

@@ -40,7 +40,7 @@ class Configuration(BaseModel):
     program: Annotated[str, AfterValidator(_not_empty)] = Field(
         json_schema_extra={"minLength": 1},
         description="Context directory written by the compiler (compilation.bmodel, final.mlir, "
-        "tensor_location.json), a .bmodel file, or a recording (.tdbrec).",
+        "tensor_location.json), a .bmodel or .cvimodel file, or a recording (.tdbrec).",
     )
     inputs: str | None = Field(
         None,

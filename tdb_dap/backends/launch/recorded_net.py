@@ -15,7 +15,7 @@ import numpy as np
 from tdb_dap.backends.discovery import library_paths, require_platform
 from tdb_dap.backends.launch.job import Border, Fill, Job, Launch, Net, Piece, Step
 from tdb_dap.backends.recorder.record import record
-from tdb_dap.engine.bmodel import Bmodel
+from tdb_dap.engine.bmodel import ModelFile
 from tdb_dap.engine.bmodel.kernel_module import give_kernel
 from tdb_dap.engine.bmodel.metadata import TENSOR_DTYPES
 from tdb_dap.engine.commands.net_tensors import Tensor
@@ -63,7 +63,7 @@ def record_net(
 
 
 def record_nets(
-    bmodel: Bmodel,
+    bmodel: ModelFile,
     chip: Chip,
     nets: tuple[Net, ...],
     steps: tuple[Step, ...],
@@ -86,7 +86,7 @@ def record_nets(
         )
     require_platform()
     library = chip.vendor_library
-    if library is None:
+    if library is None or not library.runtime:
         raise BadInput(f"how to run nets of {chip.name} on the vendor's runtime is not known")
     folder = _folder(library, given)
     with tempfile.TemporaryDirectory(prefix="tdb-dap-") as scratch:

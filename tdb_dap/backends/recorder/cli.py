@@ -76,8 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def is_model(path: Path) -> bool:
-    """True for a context directory or a .bmodel, which no program is."""
-    return path.is_dir() or (path.suffix == ".bmodel" and path.is_file())
+    """True for a context directory or a file of a compiled model, which no program is."""
+    return path.is_dir() or (path.suffix in {".bmodel", ".cvimodel"} and path.is_file())
 
 
 def _net(arguments: argparse.Namespace, given: list[str]) -> int:

@@ -7,7 +7,7 @@ holds such a list again, would otherwise make years of work of a few kilobytes.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
@@ -73,20 +73,35 @@ class TensorInfo:
 
 @dataclass(frozen=True)
 class CommandGroup:
-    """The two command streams of one core that run together; counts include the end command."""
+    """The two command streams of one core that run together; counts include the end command.
+
+    ``packets``: one stream of both engines' commands instead, each behind a heading that names its engine, in the order
+    in which they are issued.
+    """
 
     tiu_count: int
     dma_count: int
     tiu: Span
     dma: Span
+    packets: Span | None = None
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Its streams in the payload."""
+        return (self.tiu, self.dma) if self.packets is None else (self.packets,)
 
 
 @dataclass(frozen=True)
 class CpuOperation:
-    """An operation on the host: its number, and its parameters as a C structure."""
+    """An operation on the host: its number, and its parameters as a C structure.
+
+    ``function``: the name of a function whose ``arguments`` are named, too; empty for an operation that has a number.
+    """
 
     number: int
     parameters: Span
+    function: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -116,6 +131,7 @@ class Stage:
 
     ``timing``: the compiler's own estimate of the time of each command of the first core, as text; often empty.
     ``named_weights``: names and places, from the first byte of the weights on, of those that a program may exchange.
+    ``memories``: further parts of DDR as title, address and bytes.
     """
 
     inputs: tuple[TensorInfo, ...]
@@ -130,6 +146,7 @@ class Stage:
     subnets: tuple[SubnetInfo, ...]
     timing: Span = Span(0, 0)
     named_weights: tuple[tuple[str, Span], ...] = ()
+    memories: tuple[tuple[str, int, int], ...] = ()
 
     @property
     def takes_other_shapes(self) -> bool:
@@ -154,6 +171,8 @@ class Metadata:
     nets: tuple[Net, ...] = field(repr=False)
     has_riscv_kernel: bool = False
     """Compiled with ``--rvti``: the firmware in the file is a RISC-V program with tensor instructions."""
+    has_own_memories: bool = True
+    """Whether the runtime gives inputs, outputs and results of the host memory of their own."""
     kernel_bytes: int = 0
     """Bytes of the kernel module, the firmware that a board loads; 0: the file has none."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tdb_dap.engine.bmodel.file import Bmodel
 from tdb_dap.engine.bmodel.metadata import Net, Stage
+from tdb_dap.engine.bmodel.model_file import ModelFile
 from tdb_dap.errors import BadInput
 
 
-def select(bmodel: Bmodel, file: str, net: str | None, stage: int) -> tuple[Net, Stage]:
+def select(bmodel: ModelFile, file: str, net: str | None, stage: int) -> tuple[Net, Stage]:
     """The net of that name (None: the first) and its stage of that number; BadInput lists what there is."""
     nets = bmodel.metadata.nets
     if not any(each.stages for each in nets):

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.bmodel import Bmodel, CommandGroup, RunMode, Span, Stage, SubnetInfo
+from tdb_dap.engine.bmodel import CommandGroup, ModelFile, RunMode, Span, Stage, SubnetInfo
 from tdb_dap.engine.commands.commands import ENGINES, Columns
 from tdb_dap.engine.commands.interleaving import interleave, merge
 from tdb_dap.engine.hardware.runs import distinct
-from tdb_dap.engine.hardware.target import Message, Target
+from tdb_dap.engine.hardware.target import Message, Stream, Target
 
 _COLUMNS = ("engine", "core", "subnet", "kind", "offset", "id", "dependency", "listed")
 
@@ -19,7 +19,7 @@ _COLUMNS = ("engine", "core", "subnet", "kind", "offset", "id", "dependency", "l
 class Streams:
     """The command streams of one stage. ``where``: the file, for what is said about errors in it."""
 
-    def __init__(self, bmodel: Bmodel, stage: Stage, target: Target, where: str) -> None:
+    def __init__(self, bmodel: ModelFile, stage: Stage, target: Target, where: str) -> None:
         self._bmodel = bmodel
         self._stage = stage
         self._target = target
@@ -128,16 +128,7 @@ class Streams:
         return self._target.message(kind, descriptor, engines)
 
     def _decode_group(self, subnet: int, core: int, group: CommandGroup, what: str) -> Columns:
-        tiu, dma = (
-            self._target.decode_stream(
-                engine, self._bmodel.bytes_of(span, f"the {engine.upper()} stream"), count, where
-            )
-            for engine, span, count, where in (
-                ("tiu", group.tiu, group.tiu_count, f"{what}, TIU stream"),
-                ("dma", group.dma, group.dma_count, f"{what}, DMA stream"),
-            )
-        )
-        is_dma, chosen = merge(tiu, dma, what)
+        tiu, dma, is_dma, chosen, starts = self._streams_of(group, what)
 
         def pick(of_tiu: NDArray[np.int64], of_dma: NDArray[np.int64]) -> NDArray[np.int64]:
             values = np.empty(chosen.size, np.int64)
@@ -150,11 +141,31 @@ class Streams:
             core=np.full(chosen.size, core, np.int16),
             subnet=np.full(chosen.size, subnet, np.int32),
             kind=pick(tiu.kinds.astype(np.int64), dma.kinds.astype(np.int64)).astype(np.int32),
-            offset=pick(tiu.offsets + group.tiu.start, dma.offsets + group.dma.start),
+            offset=pick(tiu.offsets + starts[0], dma.offsets + starts[1]),
             id=pick(tiu.ids, dma.ids),
             dependency=pick(tiu.dependencies, dma.dependencies),
             listed=pick(tiu.listed, dma.listed),
         )
+
+    def _streams_of(
+        self, group: CommandGroup, what: str
+    ) -> tuple[Stream, Stream, NDArray[np.bool_], NDArray[np.int64], tuple[int, int]]:
+        """Both streams, their order as ``merge`` gives it, and where they begin in the payload."""
+        if group.packets is not None:
+            data = self._bmodel.bytes_of(group.packets, "the command stream")
+            tiu, dma, is_dma = self._target.decode_packets(data, f"{what}, command stream")
+            chosen = np.where(is_dma, np.cumsum(is_dma), np.cumsum(~is_dma)) - 1
+            return tiu, dma, is_dma, chosen, (group.packets.start, group.packets.start)
+        tiu, dma = (
+            self._target.decode_stream(
+                engine, self._bmodel.bytes_of(span, f"the {engine.upper()} stream"), count, where
+            )
+            for engine, span, count, where in (
+                ("tiu", group.tiu, group.tiu_count, f"{what}, TIU stream"),
+                ("dma", group.dma, group.dma_count, f"{what}, DMA stream"),
+            )
+        )
+        return tiu, dma, *merge(tiu, dma, what), (group.tiu.start, group.dma.start)
 
 
 def _engines_of(columns: Columns, subnet: int | None = None) -> int:

@@ -7,18 +7,23 @@ weights, command streams, and code of functions for the host.
 from __future__ import annotations
 
 import hashlib
+import math
 import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdb_dap.engine.bmodel.file import CV18XX_MAGIC
+import numpy as np
+
+from tdb_dap.engine.bmodel import ModelFile, Span
+from tdb_dap.engine.bmodel.model_file import mapped
 from tdb_dap.engine.cvimodel.flat_buffer import Block, Table
+from tdb_dap.engine.cvimodel.lz4_block import unpack_block
 from tdb_dap.engine.files import limits
-from tdb_dap.engine.files.bounded_files import read_file, size_of
+from tdb_dap.engine.files.bounded_files import size_of
 from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, SI16, SI32, UI8, UI16, UI32, DType
 from tdb_dap.errors import BadInput
 
-MAGIC = CV18XX_MAGIC
+MAGIC = b"CviModel"
 HEADING = struct.Struct("<8sIBB16s16s2x")
 
 DTYPES = {0: F32, 1: SI32, 2: UI32, 3: BF16, 4: SI16, 5: UI16, 6: SI8, 7: UI8}
@@ -28,6 +33,11 @@ SECTIONS = {0: "weights", 1: "commands", 2: "functions (x86-64)", 3: "functions 
 """Kinds of sections by their code in the file."""
 
 WEIGHTS, COMMANDS = 0, 1
+NATIVE = (2, 3)
+"""Shared objects with code for a host, which nothing here ever loads."""
+
+MOST_ELEMENTS = 1 << 28
+"""Of one tensor; boards have up to 2 GiB of memory."""
 
 _BYTE, _FLAG = struct.Struct("<B"), struct.Struct("<?")
 _LONG, _FLOAT = struct.Struct("<q"), struct.Struct("<f")
@@ -42,11 +52,21 @@ class CviTensor:
     shape: tuple[int, ...]
     address: int
     scale: float
+    is_overwritten: bool = False
+    """Whether its memory is used again before the program ends."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return math.prod(self.shape) * self.dtype.itemsize
 
 
 @dataclass(frozen=True)
 class CviRoutine:
-    """A step of a program: a command stream, or a function on the host."""
+    """A step of a program: a command stream, or a function on the host.
+
+    ``arguments``: where those of the function are in the file.
+    """
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -55,6 +75,7 @@ class CviRoutine:
     dma_buffer: str
     """Section of the same commands as the hardware takes them; mostly empty."""
     function: str
+    arguments: Span
 
 
 @dataclass(frozen=True)
@@ -72,7 +93,10 @@ class CviProgram:
 
 @dataclass(frozen=True)
 class CviSection:
-    """``size`` bytes from ``start`` after the description. ``kind``: key of ``SECTIONS``."""
+    """``size`` bytes from ``start`` after the description. ``kind``: key of ``SECTIONS``.
+
+    ``unpacked_size``: bytes of what an LZ4 block of a compressed section holds.
+    """
 
     kind: int
     name: str
@@ -80,56 +104,102 @@ class CviSection:
     size: int
     is_encrypted: bool
     is_compressed: bool
+    unpacked_size: int = 0
 
 
-class Cvimodel:
-    """A .cvimodel file; BadInput names what is damaged."""
+@dataclass(frozen=True)
+class Description:
+    """All that the description of a file says."""
+
+    name: str
+    built: str
+    compiler: str
+    weights: tuple[CviTensor, ...]
+    programs: tuple[CviProgram, ...]
+    sections: tuple[CviSection, ...]
+
+
+class Cvimodel(ModelFile):
+    """A .cvimodel file; BadInput names what is damaged.
+
+    The payload is the whole file, behind it what compressed sections hold. Sections of native code are never looked at.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.data = bytes(read_file(path, limits.UNPACKED))
-        if len(self.data) < HEADING.size or self.data[: len(MAGIC)] != MAGIC:
+        data = mapped(path)
+        self.file_size = size_of(path)
+        if data.size < HEADING.size or data[: len(MAGIC)].tobytes() != MAGIC:
             raise BadInput(
                 f"{path}: not a cvimodel: it does not begin with {MAGIC.decode()} and a heading of {HEADING.size} bytes"
             )
-        _, size, major, minor, self.checksum, chip = HEADING.unpack_from(self.data)
+        _, size, major, minor, self.checksum, chip = HEADING.unpack(data[: HEADING.size].tobytes())
         self.chip = chip.split(b"\0")[0].decode("ascii", "replace")
         self.version = f"{major}.{minor}"
         self.sections_start = HEADING.size + size
-        if self.sections_start > len(self.data):
+        if self.sections_start > data.size:
             raise BadInput(
                 f"{path}: truncated cvimodel: its heading announces {self.sections_start:,} bytes and the file has "
-                f"{len(self.data):,}; copy or compile it again"
+                f"{data.size:,}; copy or compile it again"
             )
         try:
-            self._read(Block(self.data[HEADING.size : self.sections_start]).root())
+            self.description = _read(Block(data[HEADING.size : self.sections_start].tobytes()).root())
         except (struct.error, IndexError, ValueError, OverflowError) as error:
             raise BadInput(
                 f"{path}: the model description is damaged ({error}); compile or copy the model again"
             ) from None
-
-    def _read(self, model: Table) -> None:
-        self.name = model.text(1)
-        self.built = model.text(2)
-        self.compiler = model.text(9)
-        self.weights = tuple(_weight(entry) for entry in model.tables(5))
-        self.programs = tuple(_program(entry) for entry in model.tables(6))
-        self.sections = tuple(_section(entry) for entry in model.tables(7))
+        self.payload_start = 0
+        self.payload = data
+        self._unpacked: dict[CviSection, Span] = {}
 
     @property
     def is_intact(self) -> bool:
         """Whether description and sections have the checksum of the heading."""
-        return hashlib.md5(self.data[HEADING.size :], usedforsecurity=False).digest() == self.checksum
+        held = self.payload[HEADING.size :]
+        for span in self._unpacked.values():
+            held = held[: min(held.size, span.start - HEADING.size)]
+        return hashlib.md5(held.tobytes(), usedforsecurity=False).digest() == self.checksum
 
-    def bytes_of(self, section: CviSection) -> bytes:
-        """The bytes of a section; BadInput if it reaches beyond the file."""
-        start = self.sections_start + section.start
-        if start + section.size > len(self.data):
+    def span_of(self, section: CviSection) -> Span:
+        """Span of the bytes of a section; BadInput if they reach beyond the file, or cannot be read."""
+        stored = Span(self.sections_start + section.start, section.size)
+        if section.is_encrypted:
             raise BadInput(
-                f"{self.path}: section {section.name} should be {section.size:,} bytes at {start:,} of the file, which "
-                f"has only {len(self.data):,}; copy or compile the model again"
+                f"{self.path}: section {section.name} is encrypted: only a runtime that has its key reads it; give the "
+                "model as the compiler wrote it"
             )
-        return self.data[start : start + section.size]
+        self.bytes_of(stored, f"section {section.name}")
+        if not section.is_compressed:
+            return stored
+        if section not in self._unpacked:
+            unpacked = self._unpack(section, self.bytes_of(stored, "a section").tobytes())
+            self._unpacked[section] = Span(self.payload.size, len(unpacked))
+            self.payload = np.concatenate([self.payload, np.frombuffer(unpacked, np.uint8)])
+        return self._unpacked[section]
+
+    def _unpack(self, section: CviSection, packed: bytes) -> bytes:
+        if section.unpacked_size > limits.unpacked(len(packed)):
+            raise BadInput(
+                f"{self.path}: section {section.name} announces {section.unpacked_size:,} bytes in {len(packed):,} "
+                "packed ones; is the file damaged?"
+            )
+        try:
+            return unpack_block(packed, section.unpacked_size)
+        except ValueError as error:
+            raise BadInput(
+                f"{self.path}: the compressed section {section.name} is damaged ({error}); copy or compile it again"
+            ) from None
+
+
+def _read(model: Table) -> Description:
+    return Description(
+        name=model.text(1),
+        built=model.text(2),
+        compiler=model.text(9),
+        weights=tuple(_weight(entry) for entry in model.tables(5)),
+        programs=tuple(_program(entry) for entry in model.tables(6)),
+        sections=tuple(_section(entry) for entry in model.tables(7)),
+    )
 
 
 def is_cvimodel(path: Path) -> bool:
@@ -151,22 +221,26 @@ def _dtype(code: int, name: str) -> DType:
     return DTYPES[code]
 
 
-def _shape(table: Table | None) -> tuple[int, ...]:
-    return table.numbers(0, _LONG) if table else ()
+def _shape(table: Table | None, name: str) -> tuple[int, ...]:
+    shape = table.numbers(0, _LONG) if table else ()
+    if any(extent < 0 for extent in shape) or math.prod(shape) > MOST_ELEMENTS:
+        raise ValueError(f"tensor {name[:40]!r} has the impossible shape {list(shape[:8])}")
+    return shape
 
 
 def _weight(table: Table) -> CviTensor:
     name = table.text(0)
-    return CviTensor(name, _dtype(table.integer(4, _BYTE), name), _shape(table.table(3)), table.integer(1, _LONG), 1.0)
+    return CviTensor(
+        name, _dtype(table.integer(4, _BYTE), name), _shape(table.table(3), name), table.integer(1, _LONG), 1.0
+    )
 
 
 def _tensor(table: Table) -> CviTensor:
     name = table.text(1)
     quantization = table.table(6)
     scale = float(quantization.number(4, _FLOAT)) if quantization else 1.0
-    return CviTensor(
-        name, _dtype(table.integer(3, _BYTE), name), _shape(table.table(4)), table.integer(2, _LONG), scale
-    )
+    dtype, shape = _dtype(table.integer(3, _BYTE), name), _shape(table.table(4), name)
+    return CviTensor(name, dtype, shape, table.integer(2, _LONG), scale, bool(table.integer(7, _BYTE)))
 
 
 def _program(table: Table) -> CviProgram:
@@ -189,6 +263,7 @@ def _routine(table: Table) -> CviRoutine:
         commands=stream.text(0) if stream else "",
         dma_buffer=stream.text(1) if stream else "",
         function=function.text(0) if function else "",
+        arguments=Span(HEADING.size + function.start(1), len(function.raw(1))) if function else Span(0, 0),
     )
 
 
@@ -200,4 +275,5 @@ def _section(table: Table) -> CviSection:
         start=table.integer(3),
         is_encrypted=bool(table.number(4, _FLAG)),
         is_compressed=bool(table.number(5, _FLAG)),
+        unpacked_size=table.integer(6),
     )

@@ -13,6 +13,7 @@ from tdb_dap.engine.files import limits
 _OFFSET = struct.Struct("<I")
 _BACK = struct.Struct("<i")
 _SLOT = struct.Struct("<H")
+_FLOAT = struct.Struct("<f")
 
 
 class Block:
@@ -85,6 +86,11 @@ class Table:
         at = self.position(slot)
         return b"" if at is None else self._block.bytes_at(self._block.follow(at))
 
+    def start(self, slot: int) -> int:
+        """Position of the first byte of a list; 0 if it is not stored."""
+        at = self.position(slot)
+        return 0 if at is None else self._block.follow(at) + _OFFSET.size
+
     def text(self, slot: int) -> str:
         return self.raw(slot).decode("utf-8", "replace")
 
@@ -103,6 +109,10 @@ class Table:
     def numbers(self, slot: int, form: struct.Struct) -> tuple[int, ...]:
         """The entries of a list of whole numbers."""
         return tuple(int(self._block.unpack(form, place)) for place in self._list(slot, form.size))
+
+    def floats(self, slot: int) -> tuple[float, ...]:
+        """The entries of a list of float32."""
+        return tuple(float(self._block.unpack(_FLOAT, place)) for place in self._list(slot, _FLOAT.size))
 
     def _entries(self, slot: int) -> Iterator[int]:
         return (self._block.follow(place) for place in self._list(slot, _OFFSET.size))

@@ -12,12 +12,16 @@ from pathlib import Path
 
 from tdb_dap.engine.files.location_files import existing, locations_of, noted
 from tdb_dap.engine.files.reference_files import compilation, reference_of
+from tdb_dap.engine.files.work_folders import is_work_model, own_work_model, work_file, work_source
 from tdb_dap.errors import BadInput
 
 _MOST_FOLDERS = 4096
 """Entries of a directory that are looked at."""
 
 _MOST_LISTED = 8
+
+MODELS = (".bmodel", ".bmodel.xz", ".cvimodel", ".cvimodel.xz")
+"""Ends of the names of compiled models."""
 
 _TEXTS = ("origin_mlir", "top_mlir", "tpu_mlir", "tpu_opt_mlir", "final_mlir", "tensor_location")
 """Texts of a compilation, by their keys in the compiler's notes."""
@@ -55,6 +59,8 @@ class Context:
                 directory, bmodel = _source_of(path), path
             else:
                 raise BadInput(f"{path}: no such file or directory; give a context directory or a .bmodel file")
+            if is_work_model(bmodel):
+                return cls._of_work_folder(bmodel)
             mlir = existing(directory / "final.mlir")
             return cls(
                 directory,
@@ -68,6 +74,13 @@ class Context:
             raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
 
     @classmethod
+    def _of_work_folder(cls, model: Path) -> Context:
+        """A model whose files are among others in the compiler's working directory."""
+        mlir, reference = work_source(model), work_file(model, "tpu_outputs.npz")
+        locations = work_file(model, "tensor_info.txt")
+        return cls(model.parent, model, mlir, locations, work_file(model, "in_f32.npz"), reference)
+
+    @classmethod
     def of_net(cls, folder: Path, bmodel: Path) -> Context:
         """One net of several in a bmodel. ``folder``: where it was compiled; what is missing there is None."""
         mlir, locations = existing(folder / "final.mlir"), existing(folder / "tensor_location.json")
@@ -79,7 +92,7 @@ def _in_directory(path: Path) -> tuple[Path, Path]:
     own = _own_model(path)
     if own is not None:
         return path, own
-    models = [file for pattern in ("*.bmodel", "*.bmodel.xz") for file in sorted(path.glob(pattern)) if file.is_file()]
+    models = [file for end in MODELS for file in sorted(path.glob(f"*{end}")) if file.is_file()]
     if len(models) == 1:
         return _source_of(models[0]), models[0]
     if not models:
@@ -124,7 +137,7 @@ def _texts_of(directory: Path) -> set[str]:
 
 def _own_model(directory: Path) -> Path | None:
     """The bmodel that a context directory is about: in it, or named in its notes."""
-    return existing(directory / "compilation.bmodel") or _noted(directory)
+    return existing(directory / "compilation.bmodel") or _noted(directory) or own_work_model(directory)
 
 
 def _noted(directory: Path) -> Path | None:
@@ -154,10 +167,7 @@ def _no_model(path: Path, others: list[Path]) -> str:
         more = f" and {len(others) - _MOST_LISTED} more" if len(others) > _MOST_LISTED else ""
         names = ", ".join(other.name for other in others[:_MOST_LISTED])
         return f"{path}: {len(others)} models are here ({names}{more}); give one of them, such as {others[0]}"
-    cvimodel = next(path.glob("*.cvimodel"), None)
-    if cvimodel is not None:
-        return f"{path}: no .bmodel in this directory, only a model of CV18xx; try tdb-dap info {cvimodel}"
     return (
         f"{path}: no compilation.bmodel in this directory; give the context directory that the compiler leaves "
-        "(model_deploy --debug), or a .bmodel file"
+        "(model_deploy --debug), or a .bmodel or .cvimodel file"
     )

@@ -119,6 +119,20 @@ class Cost:
     """Bytes that DMA writes to memories outside of local memory."""
 
 
+@dataclass(frozen=True, eq=False)
+class EncodedCommands:
+    """The commands of a program as they are stored."""
+
+    kinds: NDArray[np.int32]
+    """Of each command; -1: it has no descriptor."""
+    offsets: NDArray[np.int64]
+    """The first byte of its descriptor."""
+    cores: NDArray[np.int16]
+    payload: NDArray[np.uint8]
+    registers: Callable[[int, int], Mapping[int, int]] | None = None
+    """The configuration registers of a core before a command; None: they are not known."""
+
+
 class Target(Protocol):
     """A chip."""
 
@@ -132,6 +146,20 @@ class Target(Protocol):
         """Cut a stream into commands (None: as many as there are before the zeros at its end).
 
         BadInput names ``what`` and the byte offset of the error.
+        """
+        ...
+
+    def decode_packets(self, data: NDArray[np.uint8], what: str) -> tuple[Stream, Stream, NDArray[np.bool_]]:
+        """Cut one stream of both engines' commands: those of the TIU, those of the DMA, and for each which it is of.
+
+        BadInput names ``what`` and the byte offset of the error.
+        """
+        ...
+
+    def layers(self, commands: EncodedCommands) -> NDArray[np.int64] | None:
+        """The number of the compiler's layer that each command carries, 0 for one that carries none.
+
+        None for a chip whose commands have no such number.
         """
         ...
 
@@ -218,20 +246,6 @@ class Target(Protocol):
     def execute(self, description: Description, memory: Words) -> None:
         """Carry out one command on ``memory``; NotSimulated if it cannot be done exactly."""
         ...
-
-
-@dataclass(frozen=True, eq=False)
-class EncodedCommands:
-    """The commands of a program as they are stored."""
-
-    kinds: NDArray[np.int32]
-    """Of each command; -1: it has no descriptor."""
-    offsets: NDArray[np.int64]
-    """The first byte of its descriptor."""
-    cores: NDArray[np.int16]
-    payload: NDArray[np.uint8]
-    registers: Callable[[int, int], Mapping[int, int]] | None = None
-    """The configuration registers of a core before a command; None: they are not known."""
 
 
 @runtime_checkable

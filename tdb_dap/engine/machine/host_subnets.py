@@ -12,7 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from tdb_dap.engine.bmodel import Bmodel, SubnetInfo
+from tdb_dap.engine.bmodel import ModelFile, SubnetInfo
+from tdb_dap.engine.bmodel.metadata import CpuOperation
 from tdb_dap.engine.commands.net_tensors import Tensor, borders
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.memory import Memory
@@ -49,21 +50,34 @@ class Outcome:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
-def on_the_host(info: SubnetInfo, name: str, bmodel: Bmodel, memory: Memory) -> Outcome:
+def on_the_host(info: SubnetInfo, name: str, bmodel: ModelFile, memory: Memory) -> Outcome:
     """The outputs of a CPU subnet; NotSimulated if its operation is not known."""
     from tdb_dap.engine.host import execute
 
     if len(info.cpu_operations) != 1:
         raise NotSimulated(f"{name}: a CPU subnet of {len(info.cpu_operations)} operations is not simulated yet")
     inputs, outputs = borders(info, memory.geometry)
+    operation = info.cpu_operations[0]
+    if operation.function:
+        return _function(operation, inputs, outputs, memory)
     for tensor in (*inputs, *outputs):
         if tensor.dtype.name not in ("f32", "si32"):
             raise NotSimulated(f"{name} with {tensor.dtype} data ({tensor.name}) is not simulated yet")
     given = [tensor.dtype.decode(memory.read(tensor.view)) for tensor in inputs]
-    parameters = bmodel.bytes_of(info.cpu_operations[0].parameters, f"the parameters of {name}").tobytes()
+    parameters = bmodel.bytes_of(operation.parameters, f"the parameters of {name}").tobytes()
     made = execute(name.removeprefix("CPU_"), given, parameters)
     pairs = list(zip(outputs, made, strict=False))
     return Outcome(tuple(_words(tensor, memory, numbers) for tensor, numbers in pairs), shapes=_smaller(pairs))
+
+
+def _function(operation: CpuOperation, inputs: Sequence[Tensor], outputs: Sequence[Tensor], memory: Memory) -> Outcome:
+    """The outputs of a function whose arguments have names."""
+    from tdb_dap.engine.host.functions import HostTensor, Room, call
+
+    given = [HostTensor(memory.read(tensor.view), tensor.dtype) for tensor in inputs]
+    rooms = [Room(tensor.view.shape, tensor.dtype) for tensor in outputs]
+    made = call(operation.function, given, rooms, operation.arguments)
+    return Outcome(tuple((tensor.view, bits) for tensor, bits in zip(outputs, made, strict=True)))
 
 
 def _smaller(pairs: Sequence[tuple[Tensor, Array]]) -> dict[str, tuple[int, ...]]:

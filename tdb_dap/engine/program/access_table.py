@@ -15,7 +15,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.rectangles import rectangles
 from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import Form, Forming
-from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.program.forms import Forms
 from tdb_dap.errors import BadAccess, NotSimulated, Undefined
 
@@ -142,6 +142,12 @@ class AccessRows:
     def irregular(self) -> frozenset[int]:
         """Ordinals of commands of whose accesses not all have rows."""
         return frozenset(ordinal for ordinal, _ in self.undefined)
+
+    @cached_property
+    def least_stop(self) -> Column:
+        """``stop`` where it is certain: how long a stream is, only its bytes tell, but there is a first one."""
+        is_stream = self.views.which(lambda view: view.layout is Layout.STREAM)[self.view]
+        return np.where(is_stream, np.minimum(self.stop, self.start + 1), self.stop)
 
     @cached_property
     def _ends(self) -> Column:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tdb_dap.engine.bmodel import Bmodel, Net, RunMode, Stage, TensorInfo, select
+from tdb_dap.engine.bmodel import ModelFile, Net, RunMode, Stage, TensorInfo, select
 from tdb_dap.engine.commands.commands import ENGINES, Columns, Command, operand_text
 from tdb_dap.engine.commands.decoding import Streams, joined, sliced, stand_in_columns
 from tdb_dap.engine.commands.net_tensors import Tensor, borders
@@ -22,8 +23,11 @@ from tdb_dap.engine.hardware.strides import contiguous
 from tdb_dap.engine.hardware.target import Description, Message, Target
 from tdb_dap.engine.hardware.views import Layout, View, memref_text
 from tdb_dap.engine.host.operation_names import CPU_OPERATIONS
+from tdb_dap.engine.program.model_files import open_model_file
 from tdb_dap.engine.program.own_memories import BorderCopy, with_own_memories
 from tdb_dap.engine.program.program import Program, Subnet
+from tdb_dap.engine.source.layer_records import map_layers, segments_of
+from tdb_dap.engine.source.layer_table import read_layers
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.source_map import SourceMap
 from tdb_dap.errors import BadInput
@@ -43,17 +47,17 @@ class CompiledProgram(Program):
         target_for: Callable[[str, str], Target],
         net: str | None = None,
         stage: int = 0,
-        bmodel: Bmodel | None = None,
+        bmodel: ModelFile | None = None,
         as_compiled: bool = False,
     ) -> None:
-        self._bmodel = bmodel or Bmodel(context.bmodel)
+        self._bmodel = bmodel or open_model_file(context.bmodel)
         self._target_for = target_for
         metadata = self._bmodel.metadata
         target = target_for(metadata.chip, str(context.bmodel))
         chosen, stage_info = select(self._bmodel, str(context.bmodel), net, stage)
         geometry = target.geometry
         copies: tuple[BorderCopy, ...] = ()
-        if not as_compiled:
+        if not as_compiled and metadata.has_own_memories:
             stage_info, copies = _with_own_memories(stage_info, geometry)
         if copies:
             stages = (*chosen.stages[:stage], stage_info, *chosen.stages[stage + 1 :])
@@ -94,7 +98,7 @@ class CompiledProgram(Program):
         return self._bmodel.metadata.nets
 
     @property
-    def bmodel(self) -> Bmodel:
+    def bmodel(self) -> ModelFile:
         return self._bmodel
 
     def sibling(self, net: str, stage: int, as_compiled: bool = False) -> CompiledProgram:
@@ -108,8 +112,32 @@ class CompiledProgram(Program):
             return SourceMap.empty(None, columns.kind.size)
         if self.context.locations is None:
             return SourceMap.empty(mlir, columns.kind.size)
+        layers = self.layers
+        if layers is not None:
+            subnets = [(info.id, [tensor.name for tensor in info.inputs]) for info in self.stage.subnets]
+            tables = read_layers(self.context.locations)
+            return map_layers(mlir, tables, columns, layers, subnets, self.target.geometry)
         ids = [info.id for info in self.stage.subnets]
         return SourceMap.build(mlir, self.context.locations, columns, ids, self.target.geometry)
+
+    def _sections(self) -> list[tuple[str, int, int]]:
+        """As of every program; where nothing but their layers says what commands are of, one for each layer."""
+        sections = super()._sections()
+        if self.layers is None or self.source.records:
+            return sections
+        parts: list[tuple[str, int, int]] = []
+        for segment in segments_of(self.commands.columns, self.layers):
+            first, last = int(segment.ordinals[0]), int(segment.ordinals[-1])
+            subnet = next((title for title, start, _ in sections if start == first), "")
+            title = f"layer {segment.layer}:" if self.commands[first].has_descriptor else ""
+            parts.append((" ".join(filter(None, (subnet, title))), first, last + 1))
+        return parts
+
+    @cached_property
+    def layers(self) -> NDArray[np.int64] | None:
+        """Of each command the number of the compiler's layer; None where commands have none."""
+        encoded = self.commands.encoded
+        return None if encoded is None else self.target.layers(encoded)
 
     def ddr_regions(self, to_write: bool = False) -> list[Region]:
         """DDR as far as the model uses it: weights, activations, and inputs and outputs of their own.
@@ -192,12 +220,13 @@ class Place:
 
 
 def places_of(stage: Stage, geometry: Geometry) -> list[Place]:
-    """DDR that a net uses: its weights first, activations, inputs and outputs of their own."""
+    """DDR that a net uses: its weights first, activations, its further memories, inputs and outputs of their own."""
     places: list[Place] = []
     for address, size, title in (
         (stage.weights_address, stage.weights.size, WEIGHTS),
         (stage.activations_address, stage.activations_size, ACTIVATIONS),
         (stage.io_address, stage.io_size, BORDERS),
+        *((address, size, title) for title, address, size in stage.memories),
     ):
         if size:
             places.append(Place(geometry.locate(address)[1], size, title))
@@ -292,7 +321,8 @@ class _StandIns:
             position = command.ordinal - self._starts[info.id]
             operations = info.cpu_operations
             number = operations[position].number if position < len(operations) else -1
-            name = CPU_OPERATIONS.get(number, f"CPU_{number}")
+            function = operations[position].function if position < len(operations) else ""
+            name = f"CPU_{function}" if function else CPU_OPERATIONS.get(number, f"CPU_{number}")
         elif info.run_mode is RunMode.TPU_DYNAMIC:
             name = f"DYN{info.id}_FULLNET"
         else:

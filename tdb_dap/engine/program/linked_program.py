@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tdb_dap.engine.bmodel import Bmodel, Net, RunMode, Span, Stage, SubnetInfo, TensorInfo
+from tdb_dap.engine.bmodel import Bmodel, ModelFile, Net, RunMode, Span, Stage, SubnetInfo, TensorInfo
 from tdb_dap.engine.commands.commands import ENGINES, Columns, Command, Commands
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.files import limits
@@ -125,7 +125,7 @@ class LinkedProgram(Program):
         return self._bmodel.metadata.nets
 
     @property
-    def bmodel(self) -> Bmodel:
+    def bmodel(self) -> ModelFile:
         return self._bmodel
 
     def borders_of(self, launch: Launch) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:

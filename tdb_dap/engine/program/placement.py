@@ -28,7 +28,7 @@ def misplaced(program: Program) -> list[str]:
     for group in adjoining(program.ddr_regions()):
         for first, region in enumerate(group):
             size = sum(part.data.size for part in group[first:])
-            inside |= (rows.start >= region.start) & (rows.stop <= region.start + size)
+            inside |= (rows.start >= region.start) & (rows.least_stop <= region.start + size)
     bad |= (rows.space == SPACES.index(Space.GLOBAL)) & ~inside
     for space, size in ((Space.L2, geometry.l2_bytes), (Space.STATIC, geometry.static_bytes)):
         bad |= (rows.space == SPACES.index(space)) & ((rows.start < 0) | (rows.stop > size))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from tdb_dap.engine.bmodel import Bmodel, Net
+from tdb_dap.engine.bmodel import ModelFile, Net
 from tdb_dap.engine.commands.commands import Columns, Commands, StandIns
 from tdb_dap.engine.commands.listing import Listing
 from tdb_dap.engine.commands.net_tensors import Tensor
@@ -140,7 +140,7 @@ class Program(ABC):
 
     @property
     @abstractmethod
-    def bmodel(self) -> Bmodel:
+    def bmodel(self) -> ModelFile:
         """The compiled file; BadInput where there is none."""
 
     @abstractmethod
@@ -209,11 +209,14 @@ class Program(ABC):
     def listing(self) -> Listing:
         """Our disassembly of the whole program."""
         heading = f"// {self.net.name}: {self.chip}, {len(self.commands):,} commands, compiler {self.compiler}"
-        sections = [
+        return Listing(self.net.name, heading, self._sections(), lambda ordinal: self.commands[ordinal].asm)
+
+    def _sections(self) -> list[tuple[str, int, int]]:
+        """Sections of the listing: title, first command, command after the last."""
+        return [
             (subnet.title or f"subnet {subnet.id} {subnet.run_mode}:", subnet.start, subnet.stop)
             for subnet in self.subnets
         ]
-        return Listing(self.net.name, heading, sections, lambda ordinal: self.commands[ordinal].asm)
 
     def require_ordinal(self, ordinal: int) -> int:
         """A number of executed commands that there can be; BadExpression for any other."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from tdb_dap.engine.bmodel import Bmodel, Net, Span, Stage
+from tdb_dap.engine.bmodel import ModelFile, Net, Span, Stage
 from tdb_dap.engine.commands.commands import ENGINES, Columns, Command
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.files import limits
@@ -172,7 +172,7 @@ class RecordedProgram(Program):
         return tuple(net for model in self.models.models for net in model.metadata.nets)
 
     @property
-    def bmodel(self) -> Bmodel:
+    def bmodel(self) -> ModelFile:
         if self._compiled is None:
             raise BadInput(f"{self.context.bmodel}: is a recording; this needs the compiled model that was run")
         return self._compiled.bmodel

@@ -114,7 +114,7 @@ def _outside_of_memory(program: Program, rows: AccessRows) -> dict[int, str]:
     stops = np.maximum.accumulate(np.array([region.stop for region in regions], np.int64))
     in_ddr = np.flatnonzero(rows.space == SPACES.index(Space.GLOBAL))
     region = np.searchsorted(starts, rows.start[in_ddr], side="right") - 1
-    outside = (region < 0) | (rows.stop[in_ddr] > stops[region]) if regions else np.ones(in_ddr.size, np.bool_)
+    outside = (region < 0) | (rows.least_stop[in_ddr] > stops[region]) if regions else np.ones(in_ddr.size, np.bool_)
     for row in in_ddr[outside].tolist():
         problems[row] = _into_the_next(regions, int(rows.start[row]), int(rows.stop[row])) or _NOWHERE
     return problems

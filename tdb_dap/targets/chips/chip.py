@@ -64,6 +64,12 @@ class Chip:
     """(engine, type, sub type) of the commands that end a stream."""
     idle_commands: Mapping[str, tuple[str, Mapping[str, int]]] = field(default_factory=dict)
     """By engine a command, with some of its fields, that the vendor's simulator is known to pass over."""
+    has_golden: bool = True
+    """Whether the arithmetic of the ops that are compiled for it is known, apart from that of its commands."""
+    layer_field: str = ""
+    """Where commands have the number of the compiler's layer."""
+    packet_mark: int = 0
+    """First byte of each packet, where one stream holds the commands of both engines."""
     needs_kernel: bool = True
     """Whether a board's runtime refuses a bmodel without a kernel module."""
     known_problems: tuple[str, ...] = ()
@@ -97,6 +103,20 @@ class Chip:
     def decode_stream(self, engine: str, data: NDArray[np.uint8], count: int | None, what: str) -> Stream:
         engine = self.same_commands.get(engine, engine)
         offsets, kinds = self.instruction_set.split(engine, data, count, what)
+        return self._stream(engine, data, offsets, kinds)
+
+    def decode_packets(self, data: NDArray[np.uint8], what: str) -> tuple[Stream, Stream, NDArray[np.bool_]]:
+        engines, offsets, kinds = self.instruction_set.split_packets(data, self.packet_mark, what)
+        is_dma = np.array([engine == "dma" for engine in engines], np.bool_)
+        tiu, dma = (
+            self._stream(engine, data, offsets[own], kinds[own]) for engine, own in (("tiu", ~is_dma), ("dma", is_dma))
+        )
+        return tiu, dma, is_dma
+
+    def _stream(
+        self, engine: str, data: NDArray[np.uint8], offsets: NDArray[np.int64], kinds: NDArray[np.int32]
+    ) -> Stream:
+        """The commands of one engine at these offsets."""
         count = offsets.size
         ids, dependencies = np.arange(1, count + 1, dtype=np.int64), np.zeros(count, np.int64)
         borrows = np.zeros(count, np.bool_)
@@ -121,6 +141,17 @@ class Chip:
             lost = self.vendor_style.loses_dependencies and index + 1 < count and borrows[index + 1]
             listed[index] = 0 if lost else dependencies[index]
         return Stream(engine, data, offsets, kinds, ids, dependencies, listed, is_end)
+
+    def layers(self, commands: EncodedCommands) -> NDArray[np.int64] | None:
+        if not self.layer_field:
+            return None
+        numbers = np.zeros(commands.kinds.size, np.int64)
+        for kind in np.unique(commands.kinds[commands.kinds >= 0]).tolist():
+            chosen = commands.kinds == kind
+            field = self._instruction(kind).by_name.get(self.layer_field)
+            if field is not None:
+                numbers[chosen] = column(commands.payload, commands.offsets[chosen], field)
+        return numbers
 
     def kind_name(self, kind: int) -> str:
         return self._instruction(kind).mnemonic

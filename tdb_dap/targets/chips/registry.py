@@ -14,11 +14,13 @@ def chips() -> dict[str, Chip]:
     from tdb_dap.targets.chips.bm1684x2 import BM1684X2
     from tdb_dap.targets.chips.bm1688 import BM1688
     from tdb_dap.targets.chips.bm1690 import BM1690, BM1690E
+    from tdb_dap.targets.chips.cv18xx import CV180X, CV181X, CV182X, CV183X
     from tdb_dap.targets.chips.cv184x import CV184X, SGTPUV8
     from tdb_dap.targets.chips.sg2380 import SG2380
 
     known = (BM1684, BM1684X, BM1684X2, BM1688, BM1690, BM1690E, CV184X, SG2380, SGTPUV8)
-    return {**_of_plugins(), **{chip.name: chip for chip in known}, "CV186X": BM1688}
+    small = (CV180X, CV181X, CV182X, CV183X)
+    return {**_of_plugins(), **{chip.name: chip for chip in (*known, *small)}, "CV186X": BM1688}
 
 
 def _of_plugins() -> dict[str, Chip]:

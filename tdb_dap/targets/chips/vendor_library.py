@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SingleChip:
+    """A library that is made for one chip at a time, and executes one descriptor at once.
+
+    ``version``: its number of the chip; ``shared_memory``: device address of a memory that no command uses; ``ddr``:
+    that of the first byte of DDR; ``functions``: the symbol that executes a descriptor, by engine.
+    """
+
+    version: int
+    shared_memory: int
+    ddr: int
+    functions: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -35,5 +50,7 @@ class VendorLibrary:
     """What these load: layers on the host, other parts of the runtime."""
     runtime_interface: str = "bmrt"
     """The functions that they have: ``bmrt`` or ``tpuv7``."""
+    single_chip: SingleChip | None = None
+    """How such a library is told which chip it is; None for one that has functions of a node."""
     kernel_module: str = ""
     """The library that the vendor's runtime insists on finding inside of the bmodel; empty: it does not."""

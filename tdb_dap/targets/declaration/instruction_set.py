@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import resources
@@ -22,6 +22,11 @@ from tdb_dap.errors import BadInput
 
 Field = tuple[str, int, int]
 """Name, first bit, width in bits."""
+
+_HEAD_BYTES = 16
+"""Bytes of a descriptor that the fields are in which select its instruction."""
+_PACKET_BYTES = 8
+"""Bytes of the heading of a packet: mark of the chip, bytes of the descriptor, engine, zeros."""
 
 _RESERVED = re.compile(r"(rsvd|opt_rsv|rese?r[ev]*d?|Reserved|reversed)_?\d*$")
 
@@ -122,6 +127,8 @@ class InstructionSet:
         self.chip: str = table["chip"]
         made: list[Instruction] = []
         self._lookups: dict[str, tuple[Lookup, Lookup]] = {}
+        packet: Mapping[str, Any] = table.get("packet", {})
+        self._packet_engines: dict[int, str] = {int(code): engine for code, engine in packet.get("engines", {}).items()}
         # Hundreds of instructions have the same layout, so its fields are made once.
         layouts: dict[str, tuple[Field, ...]] = {
             name: tuple((field, bit, width) for field, bit, width in fields)
@@ -204,7 +211,7 @@ class InstructionSet:
         offsets, kinds = np.empty(count, np.int64), np.empty(count, np.int32)
         offset = 0
         for i in range(count):
-            head = int.from_bytes(data[offset : offset + 8], "little")
+            head = int.from_bytes(data[offset : offset + _HEAD_BYTES], "little")
             index = get(head & mask)
             if index is None:
                 index = by_type.table.get(head & by_type.mask)
@@ -219,12 +226,56 @@ class InstructionSet:
             )
         return offsets, kinds
 
+    def split_packets(
+        self, stream: NDArray[np.uint8], mark: int, what: str
+    ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int32]]:
+        """Cut a stream of packets into commands: the engine of each, byte offset of its descriptor, instruction.
+
+        ``mark``: the first byte of every packet. BadInput names ``what`` and the packet that is none.
+        """
+        data = stream.tobytes()
+        sizes = [instruction.size for instruction in self.instructions]
+        lookups = {
+            bytes([mark, sizes[next(iter(lookup.table.values()))], code]) + bytes(_PACKET_BYTES - 3): (
+                engine,
+                lookup.mask,
+                lookup.table.get,
+            )
+            for code, engine in self._packet_engines.items()
+            for lookup, _ in [self._lookups[engine]]
+        }
+        engines: list[str] = []
+        offsets: list[int] = []
+        kinds: list[int] = []
+        at = 0
+        while at < len(data):
+            known = lookups.get(data[at : at + _PACKET_BYTES])
+            start = at + _PACKET_BYTES
+            if known is None or start + data[at + 1] > len(data):
+                raise BadInput(self._packet_error(data, at, lookups, what))
+            engine, mask, get = known
+            kind = get(int.from_bytes(data[start : start + _HEAD_BYTES], "little") & mask)
+            if kind is None:
+                raise BadInput(self._error_text(data, start, engine, what, len(kinds), None))
+            engines.append(engine)
+            offsets.append(start)
+            kinds.append(kind)
+            at = start + data[at + 1]
+        return engines, np.array(offsets, np.int64), np.array(kinds, np.int32)
+
+    def _packet_error(self, data: bytes, at: int, known: Iterable[bytes], what: str) -> str:
+        heads = " and ".join(f"{head[:3].hex(' ')} ({self._packet_engines[head[2]].upper()})" for head in known)
+        return (
+            f"{what}: no command at byte {at:,} of {len(data):,}: the packet begins with {data[at : at + 3].hex(' ')}, "
+            f"this chip has {heads or 'no packets'}"
+        )
+
     def kind_of(self, engine: str, descriptor: bytes) -> int | None:
         """Index of the instruction that the head of a descriptor selects; None if it selects none."""
         if engine not in self._lookups:
             return None
         lookup, by_type = self._lookups[engine]
-        head = int.from_bytes(descriptor[:8], "little")
+        head = int.from_bytes(descriptor[:_HEAD_BYTES], "little")
         return lookup.table.get(head & lookup.mask, by_type.table.get(head & by_type.mask))
 
     def blank(self, kind: int) -> bytes:
@@ -240,7 +291,7 @@ class InstructionSet:
         used = int(np.flatnonzero(stream).max(initial=-1)) + 1
         data, offset, count = stream.tobytes(), 0, 0
         while offset < used:
-            head = int.from_bytes(data[offset : offset + 8], "little")
+            head = int.from_bytes(data[offset : offset + _HEAD_BYTES], "little")
             index = lookup.table.get(head & lookup.mask, by_type.table.get(head & by_type.mask))
             count += 1
             if index is None:
@@ -248,13 +299,14 @@ class InstructionSet:
             offset += self.instructions[index].size
         return count
 
-    def _error_text(self, data: bytes, offset: int, engine: str, what: str, i: int, count: int) -> str:
+    def _error_text(self, data: bytes, offset: int, engine: str, what: str, i: int, count: int | None) -> str:
+        of = f" of {count:,}" if count is not None else ""
         if offset + 8 > len(data):
-            return f"{what}: ends at byte {len(data):,} after {i:,} of {count:,} commands; copy or compile it again"
+            return f"{what}: ends at byte {len(data):,} after {i:,}{of} commands; copy or compile it again"
         head = data[offset : offset + 8].hex()
         return (
             f"{what}: unknown {engine.upper()} command head {head} at byte {offset:,} of {len(data):,} "
-            f"(command {i + 1:,} of {count:,}); is this a model for another chip? (decoded as {self.chip})"
+            f"(command {i + 1:,}{of}); is this a model for another chip? (decoded as {self.chip})"
         )
 
 

@@ -58,6 +58,17 @@ def _direction(f: Fields) -> tuple[int, ...]:
     return ({(False, True): 0, (True, False): 1, (False, False): 2, (True, True): 3}[comes_from_local, goes_to_local],)
 
 
+def _third(name: str, value: Expected) -> Expected:
+    """A size of the third operand of CV18xx, where there is one."""
+    return lambda f: value(f) if f.tsk_opd_num == 3 else (f.number(name),)
+
+
+_THIRD = {
+    "opd2_n": lambda f: (1,),
+    "opd2_c": lambda f: (f.res0_c,),
+    "opd2_h": lambda f: (1,),
+    "opd2_w": lambda f: (1, f.res0_w),
+}
 _EVERY_LANE = (1 << 64) - 1
 _EXPECTED: tuple[tuple[str, str, Expected], ...] = (
     ("dma.matrix", "stride_enable", lambda f: (1,)),
@@ -103,6 +114,13 @@ _EXPECTED: tuple[tuple[str, str, Expected], ...] = (
         )
     ),
     ("bm1684.linear", "tsk_opd_num", lambda f: (3,)),
+    # Hints of CV18xx: other values end the vendor's simulator, or change nothing.
+    *((r"cvi\..*", name, lambda f: (0, 1)) for name in ("shift_typ", "double_conv", "opd2_seg", "opd2_sign")),
+    *((r"cvi\..*", name, _third(name, value)) for name, value in _THIRD.items()),
+    *(("cvi.lut", name, lambda f: (0, 1)) for name in ("opd0_seg", "opd0_sign", "opd1_seg", "opd1_sign")),
+    ("cvi.lut", "tens_lookup", lambda f: (1,)),
+    ("cvi.conv", "opd1_str", lambda f: (0, 1)),
+    ("cvi.pool", "opd2_str", lambda f: (f.opd2_str,)),
 )
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.bmodel import input_shapes
-from tdb_dap.engine.cvimodel import Cvimodel, is_cvimodel
+from tdb_dap.engine.cvimodel import Cvimodel
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.engine.program.placement import misplaced
 from tdb_dap.engine.rendering.printable import counted
-from tdb_dap.errors import BadInput
 from tdb_dap.tools.info.cvimodel import cvimodel_lines
 from tdb_dap.tools.info.nets import kernel_line, net_lines
 from tdb_dap.tools.info.preprocessing import preprocessing_lines
@@ -26,11 +25,6 @@ _MOST_MISPLACED = 10
 
 def info(context: Path, net: str | None = None, stage: int | None = None) -> Iterator[str]:
     """The lines about a model of any kind; BadInput if it cannot be read."""
-    if is_cvimodel(context):
-        if net or stage is not None:
-            raise BadInput(f"{context}: a .cvimodel has one net, shown as a whole; leave --net and --stage out")
-        yield from cvimodel_lines(Cvimodel(context))
-        return
     program = open_program(context, net, stage)
     yield from describe(program)
     remark_sources(program)
@@ -46,6 +40,8 @@ def describe(program: Program) -> Iterator[str]:
     yield from net_lines(program)
     if isinstance(program, CompiledProgram) and (kernel := kernel_line(program)):
         yield kernel
+    if isinstance(program, CompiledProgram) and isinstance(program.bmodel, Cvimodel):
+        yield from cvimodel_lines(program.bmodel)
     yield f"source     {_file(context.mlir)}"
     yield f"locations  {_file(context.locations)}"
     for stage in program.compile_stages.stages:

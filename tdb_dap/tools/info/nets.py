@@ -51,6 +51,7 @@ def _subnets(stage: Stage, ends: int) -> str:
         counter = counts.setdefault(kind, Counter())
         for core in subnet.groups:
             for group in core:
+                counter["streams of both engines"] += int(group.packets is not None)
                 counter.update({"DMA": max(group.dma_count - ends, 0), "TIU": max(group.tiu_count - ends, 0)})
         counter["host operations"] += len(subnet.cpu_operations)
         counter["streams between chips"] += sum(map(len, subnet.chip_to_chip))
@@ -66,11 +67,7 @@ def _listed(counter: Counter[str]) -> str:
 
 def _sizes(stage: Stage) -> str:
     streams = sum(
-        span.size
-        for subnet in stage.subnets
-        for core in subnet.groups
-        for group in core
-        for span in (group.tiu, group.dma)
+        span.size for subnet in stage.subnets for core in subnet.groups for group in core for span in group.spans
     )
     sizes = {"commands": streams, "weights": stage.weights.size, "activations": stage.activations_size}
     if stage.io_size:

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import { isRecording, programOf, titleOf } from "./program";
 
 /** Files of programs: compiled models, and recorded runs. */
-export const PROGRAM_FILES = "**/*.{bmodel,bmodel.xz,tdbrec}";
+export const PROGRAM_FILES = "**/*.{bmodel,bmodel.xz,cvimodel,cvimodel.xz,tdbrec}";
 
 /** Most models of a workspace that are looked for. */
 const MODELS_LISTED = 200;

@@ -1,7 +1,7 @@
 /** Which compiled model a file belongs to. */
 import { basename, dirname, join } from "node:path";
 
-const BMODEL = /\.bmodel(\.xz)?$/;
+const BMODEL = /\.(bmodel|cvimodel)(\.xz)?$/;
 
 const RECORDING = ".tdbrec";
 

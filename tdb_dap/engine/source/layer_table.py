@@ -1,0 +1,59 @@
+"""Reading ``NAME_tensor_info.txt``: which tensor each layer number of the commands is about.
+
+A table for each stream of commands, in their order; one row for each layer: its number, the tensor, whether
+it stands in a layer group, whether it leaves no tensor of its own, and where the tensor is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdb_dap.engine.files.bounded_files import read_lines
+from tdb_dap.errors import BadInput
+
+_HEADING = re.compile(r"Cmdbuf\d+:")
+_COLUMNS = 10
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A row. ``moves``: no tensor of its own: weights that are loaded, a result that is stored.
+
+    ``first``: first batch and first row of the slice in a layer group; None outside of groups.
+    """
+
+    number: int
+    name: str
+    moves: bool
+    first: tuple[int, int] | None
+
+
+def read_layers(path: Path) -> list[Mapping[int, Layer]]:
+    """For each stream of commands the rows by layer number; BadInput names the line that is none."""
+    tables: list[Mapping[int, Layer]] = []
+    rows: dict[int, Layer] | None = None
+    for number, line in enumerate(read_lines(path)[0], 1):
+        if _HEADING.match(line):
+            rows = {}
+            tables.append(rows)
+            continue
+        if not line.strip():
+            continue
+        layer = _layer(line.split())
+        if rows is None or layer is None:
+            raise BadInput(f"{path}: line {number} is no row of a layer; compile the model again with --debug")
+        rows[layer.number] = layer
+    return tables
+
+
+def _layer(columns: list[str]) -> Layer | None:
+    if len(columns) != _COLUMNS or not columns[0].isdecimal():
+        return None
+    name = columns[1]
+    slices = columns[6].split(",")
+    is_slice = len(slices) == 4 and all(part.isdecimal() for part in slices)
+    moves = columns[3] == "true" or name.startswith("load_")
+    return Layer(int(columns[0]), name, moves, (int(slices[0]), int(slices[2])) if is_slice else None)

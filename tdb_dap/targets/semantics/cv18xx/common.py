@@ -1,0 +1,178 @@
+"""Numbers of CV18xx: planes of bytes, integer results, sums that go on, options that nobody sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.arithmetic import truncating
+from tdb_dap.targets.arithmetic.requantisation import Steps
+from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_AWAY, HALF_UP, requantised, shift
+from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.families.cv18xx.rows import (
+    adds_partial,
+    is_float,
+    is_wide,
+    lane_of,
+    writes_partial,
+)
+from tdb_dap.targets.families.cv18xx.windows import BIAS_BYTES
+from tdb_dap.targets.semantics.registry import Operation, Semantic, semantics
+
+_MOST_SHIFT = 31
+
+
+def refuse(condition: Any, what: str) -> None:
+    """NotSimulated if the condition holds."""
+    if condition:
+        raise NotSimulated(f"{what}: what the chip computes is not known")
+
+
+def tiu(family: str, *subs: int) -> Callable[[Semantic], Semantic]:
+    """As ``semantics``, for a function that takes none of the options which no compiler sets."""
+
+    def declare(function: Semantic) -> Semantic:
+        @wraps(function)
+        def checked(x: Operation) -> Array | tuple[Array, ...]:
+            f = x.fields
+            refuse(f.relu > 1, f"rectification of the kind {f.relu}")
+            refuse(f.opd0_const or f.number("opd2_const"), "a first or third operand that is a constant")
+            if family == "cvi.arith":
+                _refuse_other_shapes(f)
+                _refuse_other_lanes(x)
+            if family in ("cvi.lut", "cvi.pool", "cvi.depthwise"):
+                refuse(
+                    lane_of(f, "opd0") != lane_of(f, "res0"), "an operand that begins in another lane than the result"
+                )
+            refuse(family not in ("cvi.conv", "cvi.matrix") and f.ps32_md, "partial sums of this operation")
+            return function(x)
+
+        return semantics(family, *subs)(checked)
+
+    return declare
+
+
+def _refuse_other_shapes(f: Fields) -> None:
+    """The chip takes the shape of the result for all; elements are repeated by steps of zero."""
+    for prefix in ("opd0", "opd1") if f.tsk_opd_num > 1 else ("opd0",):
+        refuse(f.four(prefix) != f.four("res0"), f"an operand of the shape {f.four(prefix)}, not {f.four('res0')}")
+
+
+def _refuse_other_lanes(x: Operation) -> None:
+    """Compilers begin tensors in the first lane; where a second operand is otherwise is not known."""
+    lane = lane_of(x.fields, "res0")
+    refuse(lane_of(x.fields, "opd0") != lane, "an operand that begins in another lane than the result")
+    second = x.get("right")
+    refuse(lane and second is not None and not second.is_constant, "two operands that begin in a lane beyond the first")
+
+
+def integers(x: Operation, role: str) -> Array:
+    """Numbers of an operand of bytes, or of the low and the high bytes of 16-bit integers, int64."""
+    low = x[role].numbers.astype(np.int64)
+    high = x.get(f"{role}_high")
+    return low if high is None else low + (high.numbers.astype(np.int64) << 8)
+
+
+def words(x: Operation, total: Array) -> Array | tuple[Array, ...]:
+    """Integer results as stored: bytes, or low and high bytes."""
+    if not is_wide(x.fields, "res0"):
+        return (total & 0xFF).astype(np.uint8)
+    return (total & 0xFF).astype(np.uint8), (total >> 8 & 0xFF).astype(np.uint8)
+
+
+def limits_of(f: Fields) -> tuple[int, int]:
+    """Least and greatest integer result."""
+    bits = 16 if is_wide(f, "res0") else 8
+    return (-(1 << bits - 1), (1 << bits - 1) - 1) if f.res0_sign else (0, (1 << bits) - 1)
+
+
+def limited(x: Operation, total: Array) -> Array | tuple[Array, ...]:
+    """Integers limited to the result format."""
+    return words(x, np.clip(total, *limits_of(x.fields)))
+
+
+def finished(x: Operation, total: Array, rectifies: bool = True) -> Array | tuple[Array, ...]:
+    """Integer sums rectified, shifted right (half up, or cut off), limited."""
+    f = x.fields
+    refuse(f.res_shift > _MOST_SHIFT, f"a right shift by {f.res_shift}")
+    mode = HALF_UP if f.rshift_typ else DOWN
+    steps = Steps(mode, amount=-f.res_shift, rectified=bool(rectifies and f.relu), limits=limits_of(f))
+    if not is_wide(f, "res0"):
+        return requantised(total, steps, x.dtype)
+    total = np.maximum(total, 0) if steps.rectified else total
+    return limited(x, shift(total, steps.amount, mode))
+
+
+def multiplied(x: Operation, total: Array, multiplier: Array | int, amount: Array | int) -> Array | tuple[Array, ...]:
+    """Sums times multiplier * 2^-31, then * 2^-amount, each rounded half away from zero; rectified; limited.
+
+    Sums wrap to 32 bits first.
+    """
+    refuse(np.any(np.asarray(amount) > _MOST_SHIFT), "a channel's shift above 31")
+    held = np.asarray(total, np.int64).astype(np.uint32).view(np.int32).astype(np.int64)
+    product = shift(held * multiplier, -31, HALF_AWAY)
+    steps = Steps(HALF_AWAY, amount=-np.asarray(amount, np.int64), limits=limits_of(x.fields))
+    if x.fields.relu:  # of a number that is rounded half away from zero the sign stays
+        product = np.maximum(product, 0)
+    if not is_wide(x.fields, "res0"):
+        return requantised(product, steps, x.dtype)
+    return limited(x, shift(product, steps.amount, HALF_AWAY))
+
+
+def channel_steps(table: Array) -> tuple[Array, Array, Array]:
+    """Bias, multiplier and shift of each channel, (1, c, 1, 1) int64, of bytes (1, c, 1, 9), or 5 without a bias."""
+    table = np.ascontiguousarray(table)
+    first = table.shape[3] - 5
+    bias = _words(table[..., :BIAS_BYTES]) if first else np.zeros((*table.shape[:3], 1), np.int64)
+    return bias, _words(table[..., first : first + 4]), table[..., first + 4 :].astype(np.int64)
+
+
+def _words(table: Array) -> Array:
+    return np.ascontiguousarray(table).view("<i4").astype(np.int64)
+
+
+def requantised_by_channel(x: Operation, total: Array) -> Array | tuple[Array, ...]:
+    """Sums (n, c, h, w) plus the bias, by the multiplier and shift of their channel."""
+    bias, multiplier, amount = channel_steps(x["requantisation"].bits)
+    return multiplied(x, total + bias, multiplier, amount)
+
+
+def encoded(x: Operation, numbers: Array) -> Array:
+    """float32 as bfloat16 results, rectified if the command says so."""
+    bits = truncating.encode(numbers)
+    return truncating.rectified(bits) if x.fields.relu else bits
+
+
+def float_of_halves(upper: Array, lower: Array) -> Array:
+    """float32 of their halves."""
+    return (upper.astype(np.uint32) << np.uint32(16) | lower).view(np.float32)
+
+
+def bias(x: Operation) -> Array | None:
+    """A float32 bias, in the shape of its halves; None if there is none."""
+    return float_of_halves(x["bias"].bits, x["bias_low"].bits) if "bias" in x else None
+
+
+def earlier_sums(x: Operation) -> Array | None:
+    """Sums of an earlier command that go on, int64 or float32; None where they begin here."""
+    if not adds_partial(x.fields):
+        return None
+    if is_float(x.fields):
+        return float_of_halves(x["sum_upper"].bits, x["sum_lower"].bits)
+    planes = [x[f"sum_{number}"].bits.astype(np.uint32) << np.uint32(8 * number) for number in range(4)]
+    return (planes[0] | planes[1] | planes[2] | planes[3]).view(np.int32).astype(np.int64)
+
+
+def later_sums(x: Operation, total: Array) -> tuple[Array, ...] | None:
+    """Sums as planes, for a later command; None where they end here."""
+    if not writes_partial(x.fields):
+        return None
+    if is_float(x.fields):
+        bits = np.ascontiguousarray(total, np.float32).view(np.uint32)
+        return (bits >> np.uint32(16)).astype(np.uint16), (bits & np.uint32(0xFFFF)).astype(np.uint16)
+    return tuple((total >> 8 * number & 0xFF).astype(np.uint8) for number in range(4))

@@ -1,0 +1,53 @@
+"""Convolution of CV18xx."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.system.interruption import between_parts
+from tdb_dap.targets.arithmetic import truncating
+from tdb_dap.targets.arithmetic.windows import taps
+from tdb_dap.targets.families.cv18xx.rows import is_float
+from tdb_dap.targets.semantics.convolution import integer_products
+from tdb_dap.targets.semantics.cv18xx import common
+from tdb_dap.targets.semantics.cv18xx.common import refuse, tiu
+from tdb_dap.targets.semantics.cv18xx.windows import image_of, refuse_filled_floats
+from tdb_dap.targets.semantics.registry import Operation
+
+
+@tiu("cvi.conv", 0)
+def convolve(x: Operation) -> Array | tuple[Array, ...]:
+    """Sums of input * weight: of integers exact in 32 bits; of bfloat16 in the order ky, kx, channel, the bias last."""
+    f = x.fields
+    refuse_filled_floats(x)
+    image, weight = image_of(x), x["weight"]
+    n, oc, height, width = x.shape
+    bits = np.broadcast_to(weight.bits, (oc, f.opd0_c, f.opd1_h, f.opd1_w))
+    before = common.earlier_sums(x)
+    if is_float(f):
+        return _floats(x, image, truncating.operand(bits), before)
+    sums = integer_products(weight.dtype.decode(np.ascontiguousarray(bits)), image, f)
+    total = sums.reshape(oc, n, height, width).transpose(1, 0, 2, 3)
+    total = total if before is None else total + before
+    planes = common.later_sums(x, total)
+    if planes is not None:
+        return planes
+    if f.chl_quan:
+        return common.requantised_by_channel(x, total)
+    refuse(f.tsk_opd_num == 3, "a bias of integers that are not multiplied per channel")
+    return common.finished(x, total)
+
+
+def _floats(x: Operation, image: Array, weight: Array, before: Array | None) -> Array | tuple[Array, ...]:
+    total = np.zeros(x.shape, np.float32) if before is None else before
+    for ky, kx, tap in taps(image, x.fields):
+        between_parts()
+        for channel in range(tap.shape[1]):
+            factor = weight[None, :, channel, ky, kx, None, None]
+            total = truncating.add(total, truncating.multiply(tap[:, channel : channel + 1], factor))
+    planes = common.later_sums(x, total)
+    if planes is not None:
+        return planes
+    addend = common.bias(x)
+    return common.encoded(x, total if addend is None else truncating.add(total, addend))

@@ -1,0 +1,119 @@
+"""Compressed data of CV18xx.
+
+A heading of 16 bytes: bits 0 to 23 bytes of the stream, 28 signed, 29 bfloat16, 32 to 39 and 40 to 46 biases, 47 zeros
+apart. A byte for each block of 16 symbols, padded to 16: bits 0 to 4 the length of its unary part less 16, 5 to 7 its
+order, 7 for a raw block. Then the stream, lowest bit first, a block after the other: bit planes as many as the order;
+for bfloat16 with zeros apart 4 bits that count these; 16 unary numbers, ended by a 1. Symbols are bytes, or the
+exponents of bfloat16, whose signs and fractions follow as bytes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.errors import NotSimulated
+from tdb_dap.targets.families.cv18xx.move import BLOCK
+
+_HEADING = 16
+_RAW = 7
+
+
+class _Heading(NamedTuple):
+    size: int
+    is_signed: bool
+    is_float: bool
+    first_bias: int
+    second_bias: int
+    has_zeros_apart: bool
+
+
+def unpacked(data: Array, count: int, is_float: bool) -> Array:
+    """``count`` numbers, bytes or stored bfloat16; NotSimulated where the data are damaged or of another format."""
+    heading = _heading(data)
+    if heading.is_float != is_float:
+        raise NotSimulated("compressed data whose heading says another format than the command")
+    blocks = -(-count // BLOCK)
+    codes = data[_HEADING : _HEADING + blocks].tolist()
+    start = _HEADING + -(-blocks // BLOCK) * BLOCK
+    bits = np.unpackbits(np.ascontiguousarray(data[start : start + heading.size]), bitorder="little")
+    out: Array = np.zeros(blocks * BLOCK, np.uint16 if is_float else np.uint8)
+    at = 0
+    for block, code in enumerate(codes):
+        symbols, at = _symbols(bits, at, code, is_float and heading.has_zeros_apart)
+        place = slice(block * BLOCK, (block + 1) * BLOCK)
+        if is_float:
+            exponents = _exponents(symbols, heading)
+            out[place], at = _with_fractions(bits, at, exponents, heading, min(BLOCK, count - place.start))
+        else:
+            out[place] = _unfolded(symbols, heading) if heading.is_signed else symbols
+    return out[:count]
+
+
+def _heading(data: Array) -> _Heading:
+    word = int.from_bytes(data[:6].tobytes(), "little")
+    return _Heading(
+        word & 0xFFFFFF,
+        bool(word >> 28 & 1),
+        bool(word >> 29 & 1),
+        word >> 32 & 0xFF,
+        word >> 40 & 0x7F,
+        bool(word >> 47 & 1),
+    )
+
+
+def _bytes(bits: Array, at: int, count: int) -> tuple[Array, int]:
+    """Bytes from a bit on, and the bit after them."""
+    if at + 8 * count > bits.size:
+        raise NotSimulated("compressed data that end within a block; is the model damaged?")
+    taken = np.packbits(bits[at : at + 8 * count], bitorder="little").astype(np.int64)
+    return taken, at + 8 * count
+
+
+def _symbols(bits: Array, at: int, code: int, counts_zeros: bool) -> tuple[Array, int]:
+    order, length = code >> 5, (code & 31) + BLOCK
+    if order == _RAW:
+        return _bytes(bits, at, BLOCK)
+    planes = bits[at : at + BLOCK * order]
+    at += BLOCK * order + (4 if counts_zeros and order else 0)
+    ends = np.flatnonzero(bits[at : at + length])[:BLOCK]
+    if ends.size < BLOCK:
+        raise NotSimulated("compressed data that end within a block; is the model damaged?")
+    unary = np.diff(ends, prepend=-1) - 1
+    low = (planes.reshape(order, BLOCK).astype(np.int64) << np.arange(order)[:, None]).sum(0)
+    return (unary << order) + low, at + length
+
+
+def _unfolded(symbols: Array, heading: _Heading) -> Array:
+    """Signed bytes: odd symbols are negative; numbers are moved away from zero by a bias of their sign."""
+    numbers = np.where(symbols & 1, -(symbols + 1 >> 1), symbols + 1 >> 1)
+    numbers = (numbers + 128 & 255) - 128
+    is_negative = numbers < 0
+    sizes = np.abs(numbers) + np.where(is_negative, heading.second_bias, heading.first_bias)
+    most = 127 + is_negative
+    sizes = np.where(sizes <= most, sizes, sizes - most) & 255
+    return (np.where(numbers == 0, 0, np.where(is_negative, -sizes, sizes)) & 255).astype(np.uint8)
+
+
+def _exponents(symbols: Array, heading: _Heading) -> Array:
+    """Exponents, folded around the bias as far as both sides reach."""
+    bias, zeros = heading.first_bias, int(heading.has_zeros_apart)
+    folded = symbols - zeros & 255
+    distance = np.where(folded & 1, -(folded + 1 >> 1), folded + 1 >> 1)
+    if bias <= 128:
+        exponents = np.where(symbols >= 2 * bias, symbols, distance + bias)
+    else:
+        reach = 255 - bias
+        exponents = np.where(folded > 2 * reach, reach + bias - symbols + zeros, distance + bias)
+    return np.where((symbols == 0) & bool(zeros), 0, exponents) & 255
+
+
+def _with_fractions(bits: Array, at: int, exponents: Array, heading: _Heading, count: int) -> tuple[Array, int]:
+    """bfloat16 of exponents and the bytes that follow; zeros have none where they are apart."""
+    has_byte = (exponents != 0) | (not heading.has_zeros_apart)
+    has_byte[count:] = False
+    rest = np.zeros(BLOCK, np.int64)
+    rest[has_byte], at = _bytes(bits, at, int(has_byte.sum()))
+    return (rest >> 7 << 15 | exponents << 7 | rest & 127).astype(np.uint16), at

@@ -1,0 +1,127 @@
+"""Source of CV18xx: layer numbers of commands, the compiler's table, final.mlir; and what follows from them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tdb_dap
+from tdb_dap.cli.main import main
+from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.source.layer_table import read_layers
+from tdb_dap.errors import BadInput
+from tdb_dap.tools.programs import open_program
+from tests.samples import DATA
+
+CHIP = DATA / "chips" / "cv181x"
+TOY, SPOILED = CHIP / "toy_cv181x_int8", CHIP / "act_relu_cv181x_int8"
+
+
+def work_folder(tmp_path: Path, names: dict[str, str]) -> Path:
+    """The toy's files under other names."""
+    for old, new in names.items():
+        (tmp_path / new).parent.mkdir(exist_ok=True)
+        shutil.copy(TOY / old, tmp_path / new)
+    return tmp_path
+
+
+def test_every_command_belongs_to_the_op_whose_tensor_its_layer_names() -> None:
+    program = open_program(TOY)
+    ops = [(op.opcode, op.name, op.first, op.last) for op in program.ops]
+    assert ops[0] == ("tpu.GenericCpu", "xrelu4_Relu_si8", 0, 0)
+    assert ("tpu.Conv2D", "relu4_Relu", 4, 4) in ops
+    assert ("tpu.Store", "globalaveragepool11_GlobalAveragePool", 12, 12) in ops
+    assert all(program.commands[ordinal].mlir_lines for ordinal in range(len(program.commands)))
+
+
+def test_tensors_are_in_local_memory_inside_of_groups_and_in_their_memory_outside() -> None:
+    program = open_program(TOY)
+    [convolution] = program.ops.named('#loc("relu4_Relu")')
+    result = convolution.records[0].results[0].view
+    operand = convolution.records[0].operands[0].view
+    assert result is not None
+    assert operand is not None
+    assert (result.space, result.name, result.shape) == (Space.LOCAL, "R0", (1, 16, 32, 32))
+    assert operand.name == "R1"
+    [product] = program.ops.named('#loc("gemm15_Gemm")')
+    result = product.records[0].results[0].view
+    assert result is not None
+    assert result.name == "G0.32"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"final.mlir": "toy_final.mlir", "tensor_info.txt": "toy_tensor_info.txt"},
+        {"final.mlir": "toy_cv181x_int8_final.mlir", "tensor_info.txt": "toy_cv181x_int8_tensor_info.txt"},
+        {"final.mlir": "toy/final.mlir", "tensor_info.txt": "other_tensor_info.txt"},
+    ],
+)
+def test_the_files_of_a_working_directory_are_found_by_their_names(names: dict[str, str], tmp_path: Path) -> None:
+    folder = work_folder(tmp_path, {"model.cvimodel.xz": "toy.cvimodel.xz", "input.npz": "toy_in_f32.npz", **names})
+    for given in (folder, folder / "toy.cvimodel.xz", folder / names["final.mlir"]):
+        context = Context.find(given)
+        assert context.mlir == folder / names["final.mlir"]
+        assert context.locations == folder / names["tensor_info.txt"]
+        assert context.inputs == folder / "toy_in_f32.npz"
+
+
+def test_of_several_compilations_each_has_its_own_files(tmp_path: Path) -> None:
+    folder = work_folder(
+        tmp_path,
+        {"model.cvimodel.xz": "a.cvimodel.xz", "final.mlir": "a_final.mlir", "tensor_info.txt": "a_tensor_info.txt"},
+    )
+    for name in ("final.mlir", "tensor_info.txt"):
+        shutil.copy(SPOILED / (f"{name}.xz" if name == "final.mlir" else name), folder / f"b_{name}")
+    shutil.copy(folder / "a.cvimodel.xz", folder / "c.cvimodel.xz")
+    assert Context.find(folder / "a.cvimodel.xz").locations == folder / "a_tensor_info.txt"
+    assert Context.find(folder / "c.cvimodel.xz").locations is None
+    with pytest.raises(BadInput, match="2 models are here"):
+        Context.find(folder)
+
+
+def test_a_damaged_table_is_one_line(tmp_path: Path) -> None:
+    table = tmp_path / "tensor_info.txt"
+    table.write_text("Cmdbuf1: layer_id\n0 load_0 true false x 1 0,1,0,32 4096 int8 0.1\nnonsense\n")
+    with pytest.raises(BadInput, match="line 3 is no row of a layer"):
+        read_layers(table)
+
+
+def test_check_passes_right_tensors_and_finds_an_op_that_spoils_its_input(capsys: pytest.CaptureFixture[str]) -> None:
+    """INT8 PReLU computes min(x, 0) in place of x, which leaky relu reads next: the compiler's error on all chips."""
+    arguments = ["--inputs", str(TOY / "input.npz"), "--reference", str(TOY / "ref.npz"), "--quiet"]
+    assert main(["check", str(TOY), *arguments]) == 0
+    assert "0 differ" in capsys.readouterr().out
+    arguments = ["--inputs", str(SPOILED / "input.npz"), "--reference", str(SPOILED / "ref.npz"), "--quiet"]
+    assert main(["check", str(SPOILED), *arguments]) == 1
+    assert "first to differ is leakyrelu2_LeakyRelu (tpu.LeakyRelu at line 24)" in capsys.readouterr().out
+
+
+def test_sanitizers_have_no_findings_in_right_models(capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in sorted((DATA / "chips").glob("cv18[0-3]x/*")):
+        assert main(["sanitize", str(folder), "--inputs", str(folder / "input.npz"), "--quiet"]) == 0, folder
+        assert "no findings" in capsys.readouterr().out
+
+
+def test_a_missing_wait_is_a_hazard(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    patched = tmp_path / "racing.cvimodel"
+    assert main(["patch", str(TOY), "--set", "B1.cmd_id_gdma=0", "-o", str(patched), "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["sanitize", str(patched), "--quiet"]) == 1
+    assert "[hazard]" in capsys.readouterr().out
+
+
+def test_stepping_back_restores_a_tensor() -> None:
+    debugger = tdb_dap.open(TOY, inputs=TOY / "input.npz")
+    debugger.breakpoints.add("mlir:27")
+    assert debugger.run().reason == "breakpoint"
+    result = debugger.program.commands[debugger.ordinal].results[0]
+    before = debugger.read(result)
+    debugger.step()
+    assert not np.array_equal(debugger.read(result), before)
+    debugger.step(-1)
+    assert np.array_equal(debugger.read(result), before)
