@@ -51,8 +51,7 @@ class BreakpointConditions:
             return True
         inspector = self._inspector
         try:
-            result = inspector.evaluate(breakpoint.condition, self._scope(breakpoint))
-            return bool(result.array.any())
+            return inspector.holds(breakpoint.condition, self._scope(breakpoint))
         except TdbError as error:
             inspector.listener.log_point(Message(f"breakpoint {breakpoint.id}: condition: {error}"), breakpoint)
             return True

@@ -64,6 +64,10 @@ class Inspector:
         """Value of an expression; BadExpression says what is wrong with it."""
         return evaluate(expression, scope or self.scope())
 
+    def holds(self, condition: str, scope: Scope) -> bool:
+        """Whether any number of an expression is not zero; BadExpression if it is not yet computed."""
+        return bool(self.evaluate(condition, scope).computed.any())
+
     def read(self, what: View | Constant | str) -> Array:
         """Numbers of a view or expression in their logical shape; bf16 widened to float32.
 

@@ -51,7 +51,7 @@ def message(text: str, scope: Scope) -> Message:
             value = evaluate(expression, scope)
             value.array  # noqa: B018  read it now, not when it is shown
             values.append(value)
-            return _formatted(value, format_) if format_ else value.text()
+            return _formatted(value, format_) if format_ and not value.absence else value.text()
         except TdbError as error:
             return f"<{error}>"
 

@@ -74,19 +74,21 @@ _NOT_TENSORS = frozenset({"out", "ref", "input", "output", "weight", *_CONSTANTS
 def evaluate(text: str, names: Names) -> Value:
     """Value of ``text``; BadExpression, one line, for whatever is wrong with it.
 
-    A text that is the name of a tensor as a whole means this tensor, whatever signs it has.
+    A text that is the name of a tensor as a whole means this tensor, whatever signs it has. What is computed from the
+    numbers of a tensor that is not yet computed is not yet computed either.
     """
     if (tensor := _named_so(text, names)) is not None:
         return tensor
     tree, own = _parsed(text, names)
+    evaluator = _Evaluator(own, names)
     with _refusing(text):
-        result = _Evaluator(own, names).visit(tree.body)
+        result = evaluator.visit(tree.body)
         if isinstance(result, Value):
             return result
         if isinstance(result, NameList):
             raise BadExpression(f"{shortened(text)}: choose one, for instance {shortened(text)}[0]")
         array = np.asarray(result)
-    return Value(text.strip(), lambda: array)
+    return Value(text.strip(), lambda: array, pending=evaluator.is_pending)
 
 
 def _named_so(text: str, names: Names) -> Value | None:
@@ -174,6 +176,15 @@ class _Evaluator(ast.NodeVisitor):
         self._names = names
         self._budget = Budget()
         self._units: dict[bool, str] = {}
+        self.is_pending = False
+        """Whether numbers of a tensor were used that is not yet computed."""
+
+    def _numbers(self, value: Any) -> Any:
+        """The array of a Value, and whether it is computed; anything else as it is."""
+        if not isinstance(value, Value):
+            return value
+        self.is_pending |= value.pending
+        return value.array
 
     def _note(self, value: Any) -> Any:
         """Refuse to compute with stored and with real numbers at once; BadExpression says how to write it."""
@@ -197,7 +208,7 @@ class _Evaluator(ast.NodeVisitor):
         result = self._note(self.visit(node))
         if isinstance(result, NameList):
             raise BadExpression("in, out and ref are lists; choose one, for instance in[0]")
-        return result.array if isinstance(result, Value) else result
+        return self._numbers(result)
 
     def visit_Constant(self, node: ast.Constant) -> Any:
         if isinstance(node.value, (bool, int, float)) or node.value is None:
@@ -258,12 +269,13 @@ class _Evaluator(ast.NodeVisitor):
         index = self.visit(node.slice)
         if isinstance(value, NameList):
             return value[index]
-        array = np.asarray(value.array if isinstance(value, Value) else value)
-        if isinstance(index, Value | np.ndarray):
-            self._budget.spend(work_of(None, index.array if isinstance(index, Value) else index))
-        part = array[index.array if isinstance(index, Value) else index]
+        array = np.asarray(self._numbers(value))
+        index = self._numbers(index)
+        if isinstance(index, np.ndarray):
+            self._budget.spend(work_of(None, index))
+        part = array[index]
         if isinstance(value, Value) and (value.is_real or value.is_quantised):  # a part is still of the same unit
-            return Value(value.title, lambda: part, None, value.named, is_real=value.is_real)
+            return Value(value.title, lambda: part, None, value.named, value.pending, is_real=value.is_real)
         return part
 
     def place(self, node: ast.AST) -> tuple[Any, tuple[Any, ...]]:
@@ -272,7 +284,7 @@ class _Evaluator(ast.NodeVisitor):
             return self.visit(node), ()
         value, steps = self.place(node.value)
         index = self.visit(node.slice)
-        index = index.array if isinstance(index, Value) else index
+        index = self._numbers(index)
         return (value[index], ()) if isinstance(value, NameList) else (value, (*steps, index))
 
     def visit_Slice(self, node: ast.Slice) -> slice:
@@ -300,6 +312,11 @@ class _Evaluator(ast.NodeVisitor):
         if any(keyword.arg not in KEYWORDS for keyword in node.keywords):
             raise BadExpression(f"{node.func.id}: keywords are {', '.join(sorted(KEYWORDS))}")
         function = FUNCTIONS[node.func.id]
+        if function.of_shape:
+            is_pending = self.is_pending
+            sizes = function.call(*(self.number(argument) for argument in node.args))
+            self.is_pending = is_pending
+            return sizes
         if function.takes_values:
             return self._note(function.call(*(self.visit(argument) for argument in node.args)))
         arguments = [self.number(argument) for argument in node.args]
