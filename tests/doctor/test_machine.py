@@ -22,7 +22,9 @@ def test_python_is_new_enough_or_not() -> None:
     assert (found.status, found.mend) == ("ok", "")
     assert found.text.endswith(f" bits, {sys.executable}")
     old = only(machine.python(HERE, (3, 9, 1)))
-    assert (old.status, old.mend) == ("error", "uv tool install --python 3.10 tdb-dap")
+    assert old.status == "error"
+    assert old.mend.startswith("uv tool install --python 3.10 ")
+    assert not old.mend.endswith(" tdb-dap"), "no index is told to have it"
     assert "3.9.1" in old.text
 
 

@@ -56,7 +56,7 @@ def library() -> Path:
     if not LIBRARY.exists():
         raise BadInput(
             f"the recorder was not built: {LIBRARY.name} is missing; install a C compiler, such as gcc, and then "
-            "tdb-dap again from its source: pip install --force-reinstall --no-binary tdb-dap tdb-dap"
+            "tdb-dap again from its sources: pip install --force-reinstall DIRECTORY"
         )
     return LIBRARY
 

@@ -77,7 +77,7 @@ def _conversation(prompt: str, folder: Path) -> str:
     """
     template, words = _template(folder)
     if find_spec("jinja2") is None:
-        raise BadInput(f"{folder}: the package jinja2 reads its chat template: pip install 'tdb-dap[llm]'")
+        raise BadInput(f"{folder}: the package jinja2 reads its chat template: pip install jinja2")
     with WorkerProcess(_rendered, template, prompt, words) as worker:
         if not worker.wait(_PATIENCE):
             raise BadInput(f"{folder}: its chat template takes more than {_PATIENCE:.0f} seconds; leave --chat out")
@@ -154,7 +154,7 @@ def find_tokenizer(folders: Sequence[Path]) -> Words | None:
         import tokenizers
     except ImportError:
         raise BadInput(
-            f"{path}: the package tokenizers reads it: pip install 'tdb-dap[llm]', or give the prompt with --ids"
+            f"{path}: the package tokenizers reads it: pip install tokenizers, or give the prompt with --ids"
         ) from None
     try:
         return _Tokenizer(tokenizers.Tokenizer.from_file(str(path)))
