@@ -63,9 +63,7 @@ class Tools:
         place = self._session.allowed(directory)
         done = self._session.run(calls.run_triage, place, is_stopped=stopped)
         text, verb = following_call(done.text)
-        following = (
-            f"open and {verb}, as in the last line" if verb else "open the context, then sanitize and check"
-        )
+        following = f"open and {verb}, as in the last line" if verb else "open the context, then sanitize and check"
         return Answer("something is wrong" if done.is_wrong else "nothing is wrong", text, following)
 
     def check(self, stopped: Stopped, blame: bool = True) -> Answer:

@@ -239,7 +239,7 @@ def test_what_names_hold_is_no_command_to_the_runner(runner: Runner) -> None:
 
 @pytest.fixture
 def printing(tmp_path: Path) -> Callable[..., tuple[str, Path]]:
-    """The log of a run and its reports, in which the program prints a text, and writes its name into its first report."""
+    """The log of a run and its reports, whose program prints a text and names its context in a report."""
 
     def run(text: str, *contexts: str) -> tuple[str, Path]:
         for name in ("work", "temp", "bin"):
@@ -252,7 +252,9 @@ def printing(tmp_path: Path) -> Callable[..., tuple[str, Path]]:
             f"cat '{tmp_path / 'text'}'\n"
         )
         program.chmod(0o755)
-        runner = Runner(tmp_path, {"contexts": "\n".join(contexts), "commands": "check"}, {"TDB_BIN": str(program.parent)})
+        runner = Runner(
+            tmp_path, {"contexts": "\n".join(contexts), "commands": "check"}, {"TDB_BIN": str(program.parent)}
+        )
         assert runner.run() == 0, runner.log
         return runner.log, tmp_path / "work" / "tdb-dap-reports" / "sarif"
 
@@ -262,7 +264,15 @@ def printing(tmp_path: Path) -> Callable[..., tuple[str, Path]]:
 @without_bash
 @pytest.mark.parametrize(
     "text",
-    ["::error::x", "  ::add-mask::a", "\t::error::x", "op x ##[add-mask]a", "##[error file=a]b", "a\r::error::x", "\u00a0::x"],
+    [
+        "::error::x",
+        "  ::add-mask::a",
+        "\t::error::x",
+        "op x ##[add-mask]a",
+        "##[error file=a]b",
+        "a\r::error::x",
+        "\u00a0::x",
+    ],
 )
 def test_nothing_that_is_printed_is_a_command_to_the_runner(
     text: str, printing: Callable[..., tuple[str, Path]]

@@ -186,7 +186,8 @@ class _Reader:
             raise _Broken("an event is cut off") from None
         self.events_left -= starts.size
         if self.events_left < 0:
-            raise BadInput(f"{self.path}: has more than {limits.events(len(self.file)):,} events, too many for its size")
+            most = limits.events(len(self.file))
+            raise BadInput(f"{self.path}: has more than {most:,} events, too many for its size")
         heads = np.frombuffer(content, np.uint8).reshape(-1, 8)[starts >> 3]
         rows = np.zeros(starts.size, form.EVENT_DTYPE)
         rows["type"], rows["flags"] = heads[:, 0], heads[:, 1]
