@@ -41,6 +41,7 @@ AREAS = (
     "extensions.inline_values",
     "extensions.timeline",
     "console.time_travel",
+    "console.asking",
     "console.checking",
     "console.frames",
     "console.session",

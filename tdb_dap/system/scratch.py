@@ -80,7 +80,7 @@ def _sweep(parent: Path) -> None:
     """Remove directories of this user that no process holds."""
     if not hasattr(os, "getuid"):
         return
-    with suppress(OSError):
+    with suppress(OSError, BadInput):  # a process that is confined leaves it to the others
         for entry in os.scandir(parent):
             if not entry.name.startswith(_PREFIX) or entry.is_symlink() or entry.stat().st_uid != os.getuid():
                 continue

@@ -40,7 +40,7 @@ def _place(levels: list[_Level], frame: Frame | None) -> int:
     return next((i for i, level in enumerate(levels) if level.frame == frame), 0)
 
 
-@verb("bt", "where", "backtrace", help="the call stack, innermost frame first; => marks the frame of expressions")
+@verb("bt", "backtrace", help="the call stack, innermost frame first; => marks the frame of expressions")
 def _backtrace(session: Session, rest: str, frame: Frame | None) -> str:
     levels = _levels(session)
     now = _place(levels, frame)

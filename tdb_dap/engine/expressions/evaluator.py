@@ -71,24 +71,35 @@ _NOT_TENSORS = frozenset({"out", "ref", "input", "output", "weight", *_CONSTANTS
 """Words that never mean the tensor of this name."""
 
 
-def evaluate(text: str, names: Names) -> Value:
+class NotYetComputed(BadExpression):
+    """Numbers are asked for that no command has computed by this moment."""
+
+
+def evaluate(text: str, names: Names, only_computed: bool = False) -> Value:
     """Value of ``text``; BadExpression, one line, for whatever is wrong with it.
 
     A text that is the name of a tensor as a whole means this tensor, whatever signs it has. What is computed from the
-    numbers of a tensor that is not yet computed is not yet computed either.
+    numbers of a tensor that is not yet computed is not yet computed either: with ``only_computed`` that raises
+    NotYetComputed, before anything is computed from them.
     """
     if (tensor := _named_so(text, names)) is not None:
-        return tensor
+        return _computed(tensor) if only_computed else tensor
     tree, own = _parsed(text, names)
-    evaluator = _Evaluator(own, names)
+    evaluator = _Evaluator(own, names, only_computed)
     with _refusing(text):
         result = evaluator.visit(tree.body)
         if isinstance(result, Value):
-            return result
+            return _computed(result) if only_computed else result
         if isinstance(result, NameList):
             raise BadExpression(f"{shortened(text)}: choose one, for instance {shortened(text)}[0]")
         array = np.asarray(result)
     return Value(text.strip(), lambda: array, pending=evaluator.is_pending)
+
+
+def _computed(value: Value) -> Value:
+    if value.pending:
+        raise NotYetComputed(f"{value.title} is not yet computed")
+    return value
 
 
 def _named_so(text: str, names: Names) -> Value | None:
@@ -171,9 +182,10 @@ def _parsed(text: str, names: Names | None) -> tuple[ast.Expression, dict[str, C
 class _Evaluator(ast.NodeVisitor):
     """Evaluates the node kinds listed here and refuses all others."""
 
-    def __init__(self, own: dict[str, Callable[[], Any]], names: Names) -> None:
+    def __init__(self, own: dict[str, Callable[[], Any]], names: Names, only_computed: bool = False) -> None:
         self._own = own
         self._names = names
+        self._only_computed = only_computed
         self._budget = Budget()
         self._units: dict[bool, str] = {}
         self.is_pending = False
@@ -183,6 +195,8 @@ class _Evaluator(ast.NodeVisitor):
         """The array of a Value, and whether it is computed; anything else as it is."""
         if not isinstance(value, Value):
             return value
+        if self._only_computed:
+            _computed(value)
         self.is_pending |= value.pending
         return value.array
 
@@ -313,9 +327,10 @@ class _Evaluator(ast.NodeVisitor):
             raise BadExpression(f"{node.func.id}: keywords are {', '.join(sorted(KEYWORDS))}")
         function = FUNCTIONS[node.func.id]
         if function.of_shape:
-            is_pending = self.is_pending
+            before = self.is_pending, self._only_computed
+            self._only_computed = False
             sizes = function.call(*(self.number(argument) for argument in node.args))
-            self.is_pending = is_pending
+            self.is_pending, self._only_computed = before
             return sizes
         if function.takes_values:
             return self._note(function.call(*(self.visit(argument) for argument in node.args)))

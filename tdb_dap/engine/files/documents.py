@@ -28,7 +28,15 @@ def read_document(path: Path, most: int) -> Any:
         yaml = import_module("yaml")
     except ImportError:
         raise BadInput(f"{path}: reading YAML needs PyYAML; pip install pyyaml, or write JSON") from None
-    loader = yaml.SafeLoader(text)
+    try:
+        return _loaded(path, text, yaml.SafeLoader(text))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark is not None else str(path)
+        raise BadInput(f"{where}: is no YAML: {getattr(error, 'problem', None) or error}") from None
+
+
+def _loaded(path: Path, text: str, loader: Any) -> Any:
     try:
         node = loader.get_single_node()
         if node is None:
@@ -36,10 +44,6 @@ def read_document(path: Path, most: int) -> Any:
         if _size(node, {}) > _FREELY + len(text):
             raise BadInput(f"{path}: its aliases (*name) repeat more than it holds; write it out, or fewer of them")
         return loader.construct_document(node)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark is not None else str(path)
-        raise BadInput(f"{where}: is no YAML: {getattr(error, 'problem', None) or error}") from None
     finally:
         loader.dispose()
 
