@@ -12,6 +12,7 @@ from tdb_dap.engine.checks.exception_filters import filters_named
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.stepping import Unit
 from tdb_dap.engine.control.stops import Stop
+from tdb_dap.engine.expressions.assignment import part_named
 from tdb_dap.engine.program.ops import Op
 from tdb_dap.engine.rendering import html
 from tdb_dap.engine.rendering.tables import Table
@@ -106,7 +107,7 @@ class InteractiveDebugger(Debugger):
         return trace(self.inspector, TracePoint(expressions, at, where), self._going)
 
     def when(self, condition: str) -> Table:
-        """When a condition is true over the whole run, a row for each stretch of time.
+        """The stretches of time of the whole run in which a condition is true, a row for each.
 
         Columns: since and until (moments to travel to; until None: to the end), line, op, name, core, slice, why (it
         does not hold any more).
@@ -134,9 +135,8 @@ class InteractiveDebugger(Debugger):
         """All that a tensor, slice or address ever held, a row for each version; the first is that of the start.
 
         Columns: moment, first and last (the commands that wrote it), line, op, tensor (whose bytes they are), minimum,
-        maximum, mean, changed (elements), largest (change), readers (commands), covers (all bytes).
+        maximum, mean, changed (elements), largest (change), readers (commands), covers (all bytes), edit.
         """
-        from tdb_dap.engine.expressions.assignment import part_named
         from tdb_dap.engine.questions.versions import history
 
         answer = history(self.inspector, part_named(what, self.inspector.scope()), self._going)
@@ -237,6 +237,7 @@ def _version_row(version: Version) -> dict[str, Any]:
         "largest": version.largest,
         "readers": version.readers,
         "covers": version.covers,
+        "edit": version.edit,
     }
 
 

@@ -42,6 +42,7 @@ AREAS = (
     "extensions.timeline",
     "console.time_travel",
     "console.asking",
+    "extensions.traces",
     "console.checking",
     "console.frames",
     "console.session",

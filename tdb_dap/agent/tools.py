@@ -38,6 +38,7 @@ class Tools:
             self.read_tensor,
             self.compare,
             self.explain,
+            self.trace,
             self.travel,
             self.bookmark,
             self.what_if,
@@ -121,6 +122,18 @@ class Tools:
     def explain(self, place: str = "") -> Answer:
         """Explain an op through all levels of compilation (a line of final.mlir), or a command in words (B12)."""
         return Answer("", self._session.look(f"explain {place}".strip()), "stop_when with that place")
+
+    def trace(self, point: str = "", when: str = "", where: str = "", history: str = "") -> Answer:
+        """Ask about the whole run, past and future, without moving: give one of the four.
+
+        point: 'max(out[0]) at tpu.Conv2D', a table. when: a condition such as max(abs(out[0])) > 6e4: first and last
+        time. where: the tensors x with a property, max(abs(x)) > 6e4. history: all that a tensor or address ever held.
+        """
+        questions = {"trace": point, "when": when, "where": where, "history": history}
+        given = [f"{verb} {text}" for verb, text in questions.items() if text.strip()]
+        if len(given) != 1:
+            raise BadInput("give one of point, when, where and history")
+        return Answer("", self._session.look(given[0]), "travel 'to' a moment of it, then read_tensor")
 
     def travel(self, direction: Direction, count: int = 1, show: bool = False) -> Answer:
         """Go to a moment: 'to' command number count, 'forward' or 'back' by count ops, 'start' or 'end'.

@@ -127,11 +127,19 @@ def _run(given: Sequence[str]) -> int:
         module = importlib.import_module(MODULES[name])
         module.arguments(parser)
         parser.add_argument("--quiet", action="store_true", help="no progress, no notices")
-        arguments = parser.parse_args(given[1:])
+        arguments = _parsed(parser, given[1:])
     except SystemExit as end:  # --help and --version
         return int(end.code or 0)
     with heard_by(Once(_silence if arguments.quiet else _remark)):
         return int(module.run(arguments))
+
+
+def _parsed(parser: _Parser, words: Sequence[str]) -> argparse.Namespace:
+    """The arguments, with options also between those that may be left out, unless there are further subcommands."""
+    try:
+        return parser.parse_intermixed_args(words)
+    except TypeError:
+        return parser.parse_args(words)
 
 
 def _without_command(given: Sequence[str]) -> int:

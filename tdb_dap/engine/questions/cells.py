@@ -1,4 +1,4 @@
-"""What an expression gave at one moment: a number, the summary of a tensor, or why there is neither."""
+"""Results of expressions at one moment: a number, the summary of a tensor, or why there is neither."""
 
 from __future__ import annotations
 

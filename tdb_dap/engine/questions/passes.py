@@ -43,6 +43,16 @@ class Pass:
                 machine.keep_no_changes()
             yield
 
+    @contextmanager
+    def as_left(self) -> Iterator[None]:
+        """Inside, memory is as the last command has left it: edits of this very moment are made after it."""
+        machine = self._inspector.machine
+        if machine.edits and machine.ordinal:
+            with machine.before_edits():
+                yield
+        else:
+            yield
+
     def moments(self, wanted: Iterable[int]) -> Iterator[int]:
         """Each moment of ``wanted``, which ascend, when the machine is there.
 

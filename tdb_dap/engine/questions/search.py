@@ -1,4 +1,4 @@
-"""Which tensors of a whole run have a property: too large, constant, dead channels."""
+"""Search of a whole run for tensors with a property: too large, constant, dead channels."""
 
 from __future__ import annotations
 

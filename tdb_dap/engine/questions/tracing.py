@@ -17,6 +17,7 @@ from tdb_dap.engine.control.breakpoint_specs import (
     spans_of_records,
 )
 from tdb_dap.engine.expressions.evaluator import NotYetComputed
+from tdb_dap.engine.expressions.scope import Scope
 from tdb_dap.engine.questions.cells import Cell
 from tdb_dap.engine.questions.passes import Pass, Progress, ignore
 from tdb_dap.engine.questions.trace_points import TracePoint
@@ -26,6 +27,7 @@ from tdb_dap.errors import BadExpression, TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.engine.control.inspector import Inspector
+    from tdb_dap.engine.expressions.values import Value
     from tdb_dap.engine.hardware.dtypes import Array
     from tdb_dap.engine.program.program import Program
 
@@ -38,8 +40,8 @@ PLACE_COLUMNS = ("moment", "command", "line", "op", "name", "core", "slice", "la
 
 @dataclass(frozen=True)
 class Place:
-    """Where a row belongs. ``moment``: commands executed when its values were read; ``focus``: the command that it is
-    about. ``line`` and ``op`` are 0 and empty for commands of no op, ``launch`` and ``token`` None without any.
+    """Place that a row belongs to. ``moment``: commands executed when its values were read; ``focus``: the command that
+    it is about. ``line`` and ``op`` are 0 and empty for commands of no op, ``launch`` and ``token`` None without any.
     """
 
     moment: int
@@ -121,7 +123,7 @@ class Trace:
 
     @property
     def remarks(self) -> list[str]:
-        """What the table does not say by itself, a line each."""
+        """Remarks beyond the table, a line each."""
         remarks = [self.message] if self.message else []
         remarks += [
             f"the condition was not decided at {count:,} places: {why}" for why, count in self.undecided.items()
@@ -255,8 +257,10 @@ class _Tracer:
                     begin[first].append(visit)
                 end[last + 1].append(visit)
         for moment in going.moments(sorted({*begin, *end})):
-            for visit in end.get(moment, ()):
-                self._leave(visit)
+            if visits := end.get(moment):
+                with going.as_left():
+                    for visit in visits:
+                        self._leave(visit)
             for visit in begin.get(moment, ()):
                 self._arrive(visit)
 
@@ -286,6 +290,18 @@ class _Tracer:
             answer.hits.append(Hit(place, tuple(row.cells[index] for index in range(len(answer.point.expressions)))))
 
 
+@dataclass(frozen=True)
+class _OneMoment(Scope):
+    """Names at one moment: the numbers of each operand and result are read once for all expressions."""
+
+    kept: dict[str, Sequence[Value]] = field(default_factory=dict[str, "Sequence[Value]"])
+
+    def values(self, kind: str) -> Sequence[Value]:
+        if kind not in self.kept:
+            self.kept[kind] = super().values(kind)
+        return self.kept[kind]
+
+
 class _Row:
     """A hit in the making. ``verdict``: of the condition, None while it is not decided, and ``why`` it is not."""
 
@@ -307,7 +323,7 @@ class _Row:
     def read(self, inspector: Inspector, focus: int, location: BreakpointLocation, is_last: bool = False) -> None:
         """Evaluate what is missing, now; at the last moment what is not computed is a cell that says so."""
         self.moment, self.is_after = inspector.ordinal, is_last
-        scope = inspector.scope(focus, location.level)
+        scope = _OneMoment(inspector.machine, inspector.reference, focus, location.level)
         if self.verdict is None:
             try:
                 value = inspector.evaluate_computed(self._point.condition, scope)

@@ -1,4 +1,4 @@
-"""When a condition turns true and false again over a whole run."""
+"""Moments of a run at which a condition turns true and false again."""
 
 from __future__ import annotations
 
@@ -46,20 +46,21 @@ class Turns:
 
 
 def turns(inspector: Inspector, condition: str, progress: Progress = ignore) -> Turns:
-    """When the condition is true: looked at when each op has ended, and after each command that writes to memory that
-    it names by address (in a program without ops, after each command).
+    """Stretches of the run in which the condition is true.
 
+    It is looked at when each op has ended, and after each command that writes to memory that it names by address (in a
+    program without ops, after each command).
     ``in`` and ``out`` are those of the op that has just ended. BadExpression if it can be evaluated nowhere.
     """
     require_expression(condition)
-    asked = pinned(condition, "", inspector.last_stop.core)
+    pinned_condition = pinned(condition, "", inspector.last_stop.core)
     going = Pass(inspector, progress)
     stretches: list[Stretch] = []
     looked = pending = undecided = 0
     why = ""
     since: Place | None = None
     with going.beside():
-        for moment in going.moments(_moments(inspector, asked)):
+        for moment in going.moments(_moments(inspector, pinned_condition)):
             if moment and inspector.machine.passes_over(moment - 1):
                 continue
             place = Place.of(inspector.program, moment, max(0, moment - 1))
@@ -67,7 +68,7 @@ def turns(inspector: Inspector, condition: str, progress: Progress = ignore) -> 
             reason = "false"
             try:
                 scope = inspector.scope(place.focus, "op")
-                holds = bool(inspector.evaluate_computed(asked, scope).array.any())
+                holds = bool(inspector.evaluate_computed(pinned_condition, scope).array.any())
             except NotYetComputed as error:
                 holds, reason = False, str(error)
                 pending += 1

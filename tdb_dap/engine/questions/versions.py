@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import numpy as np
 from tdb_dap.engine.expressions.values import Statistics
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.machine.edits import MemoryEdit
 from tdb_dap.engine.questions.passes import Pass, Progress, ignore
 from tdb_dap.engine.questions.tracing import Place
 from tdb_dap.errors import BadExpression
@@ -27,10 +29,11 @@ THUMBNAIL = 32
 
 @dataclass(frozen=True)
 class Version:
-    """What a place held from one moment on.
+    """Content of a place from one moment on.
 
     ``writers``: the first and the last command that wrote it, one after the other of the same op instance, None for
-    what was there at the start; ``place``: of the last of them; ``tenant``: the tensor whose bytes they are, empty
+    what was there at the start and for edits; ``edit``: what the user has set there, empty if it is none; ``place``: of
+    the last of them; ``tenant``: the tensor whose bytes they are, empty
     where nobody names them. ``readers``: the commands that read a byte of it before the next version.
     ``changed``: elements that differ from the version before, by at most ``largest`` (None where that is no number).
     ``covers``: whether the op writes every byte of the place.
@@ -45,6 +48,7 @@ class Version:
     largest: float | None
     readers: tuple[int, ...]
     thumbnail: Array
+    edit: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,57 +70,94 @@ def history(inspector: Inspector, part: Part, progress: Progress = ignore, most:
         raise BadExpression(f"ask for 1 to {MOST_VERSIONS:,} versions")
     accesses = inspector.machine.accesses
     ranges = part.ranges
-    writers = accesses.touching(ranges, reads=False, writes=True)
-    groups: list[tuple[int, int]] = [(-1, -1)]
-    source = inspector.program.source
-    is_cut = False
-    for _, group in groupby(writers, key=lambda ordinal: (source.records_of(ordinal) or (ordinal,))[0]):
-        ordinals = list(group)
-        if len(groups) > most:
-            is_cut = True
-            break
-        groups.append((ordinals[0], ordinals[-1]))
+    events, is_cut = _events(inspector, ranges, most)
     going = Pass(inspector, progress)
     versions: list[Version] = []
     before: Array | None = None
+    index = 0
     with going.beside():
-        for index, _ in enumerate(going.moments([last + 1 for _, last in groups])):
-            first, last = groups[index]
-            if last >= 0 and inspector.machine.passes_over(last):
-                continue
-            numbers = np.asarray(inspector.machine.read(part.view))
-            for step in part.index:
-                numbers = np.asarray(numbers[step])
-            stop = groups[index + 1][0] + 1 if index + 1 < len(groups) else None
-            readers = tuple(accesses.touching(ranges, reads=True, writes=False, start=last + 1, stop=stop))
-            versions.append(_version(inspector, ranges, (first, last), numbers, before, readers))
-            before = numbers.copy()
+        for moment in going.moments(sorted({event.moment for event in events})):
+            while index < len(events) and events[index].moment == moment:
+                event = events[index]
+                index += 1
+                if event.last is not None and inspector.machine.passes_over(event.last):
+                    continue
+                with going.as_left() if not event.edit else nullcontext():
+                    numbers = np.array(_numbers(inspector, part))
+                stop = next((later.begin for later in events[index:]), None)
+                readers = tuple(accesses.touching(ranges, reads=True, writes=False, start=moment, stop=stop))
+                versions.append(_version(inspector, ranges, event, numbers, before, readers))
+                before = numbers
     size = int(before.size) if before is not None else 0
     return History(part.title, size, tuple(versions), is_cut, going.stopped)
+
+
+@dataclass(frozen=True)
+class _Event:
+    """A change of a place: commands ``first`` to ``last`` have written it, or an edit; neither at the start."""
+
+    moment: int
+    first: int | None = None
+    last: int | None = None
+    edit: str = ""
+
+    @property
+    def begin(self) -> int:
+        """The first command that does not read what was there before any more."""
+        return self.moment if self.first is None else self.first + 1
+
+
+def _events(inspector: Inspector, ranges: ByteRanges, most: int) -> tuple[list[_Event], bool]:
+    """The start, what writes there and the edits, in order, and whether there are more than ``most``."""
+    machine, source = inspector.machine, inspector.program.source
+    edits: dict[int, list[str]] = {}
+    for edit in machine.edits:
+        if isinstance(edit, MemoryEdit) and edit.touches(ranges):
+            edits.setdefault(edit.moment, []).append(edit.text)
+    events = [_Event(moment, edit="; ".join(texts)) for moment, texts in edits.items()]
+    writers = machine.accesses.touching(ranges, reads=False, writes=True)
+    is_cut = False
+    for _, group in groupby(writers, key=lambda ordinal: (source.records_of(ordinal) or (ordinal,))[0]):
+        ordinals = list(group)
+        if len(events) >= most:
+            is_cut = True
+            break
+        events.append(_Event(ordinals[-1] + 1, ordinals[0], ordinals[-1]))
+    return [_Event(0), *sorted(events, key=lambda event: (event.moment, bool(event.edit)))], is_cut
+
+
+def _numbers(inspector: Inspector, part: Part) -> Array:
+    numbers = np.asarray(inspector.machine.read(part.view))
+    for step in part.index:
+        numbers = np.asarray(numbers[step])
+    return numbers
 
 
 def _version(
     inspector: Inspector,
     ranges: ByteRanges,
-    writers: tuple[int, int],
+    event: _Event,
     numbers: Array,
     before: Array | None,
     readers: tuple[int, ...],
 ) -> Version:
-    _, last = writers
     changed, largest = _difference(before, numbers)
-    is_given = last < 0
-    tenant, covers = ("", True) if is_given else _tenant(inspector, ranges, last)
+    writers = None if event.first is None or event.last is None else (event.first, event.last)
+    tenant, covers = ("", True) if writers is None else _tenant(inspector, ranges, writers[1])
+    if writers is None and not event.edit:
+        tenant = _given(inspector, ranges)
+    focus = max(0, event.moment - 1) if len(inspector.program.commands) else 0
     return Version(
-        Place.of(inspector.program, last + 1, max(0, last)),
-        None if is_given else writers,
-        _given(inspector, ranges) if is_given else tenant,
+        Place.of(inspector.program, event.moment, focus),
+        writers,
+        tenant,
         covers,
         Statistics.of(numbers) if numbers.size else None,
         changed,
         largest,
         readers,
         thumbnail(numbers),
+        event.edit,
     )
 
 

@@ -63,9 +63,10 @@ class WholeTensors:
                 yield from self._of_commands()
                 return
             for moment in self._going.moments(sorted(ending)):
-                for record in ending[moment]:
-                    if not self._inspector.machine.passes_over(record.last):
-                        yield from self._ended(record, moment)
+                with self._going.as_left():
+                    for record in ending[moment]:
+                        if not self._inspector.machine.passes_over(record.last):
+                            yield from self._ended(record, moment)
 
     def _key(self, record: OpRecord, value: MappedTensor) -> _Key:
         program = self._inspector.program
@@ -113,7 +114,7 @@ class _Parts:
             self._why = "its place or layout in memory is not known"
             return
         shape = value.whole_shape
-        if self._whole is None:
+        if self._whole is None or self._seen is None:
             self._whole, self._seen = np.zeros(shape, np.float32), np.zeros(shape, np.bool_)
             own = shape_of(value.type_text.removeprefix("tensor"))
             self._shape = own if math.prod(own) == math.prod(shape) else shape

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.cli.options import data_options, given_model, given_prompt, model_arguments, prompt_options
 from tdb_dap.cli.progress import Bar
 from tdb_dap.errors import BadInput
+from tdb_dap.system.notices import notice
 
 if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger
@@ -43,17 +44,19 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.engine.files.atomic_files import refuse_unwritable
     from tdb_dap.tools.trace.files import FORMATS
 
-    asked = [name for name in ("point", "when", "where", "history") if getattr(arguments, name)]
-    if len(asked) != 1:
+    questions = [name for name in ("point", "when", "where", "history") if getattr(arguments, name)]
+    if len(questions) != 1:
         raise BadInput("give one question: POINT, --when, --where or --history; see tdb-dap trace --help")
     output: Path | None = arguments.output
     if output is not None:
-        if asked != ["point"]:
-            raise BadInput(f"--output writes a trace: with --{asked[0]} the answer is printed")
+        if questions != ["point"]:
+            raise BadInput(f"--output writes a trace: with --{questions[0]} the answer is printed")
         if output.suffix not in FORMATS:
             raise BadInput(f"{output}: a trace is written to one of {', '.join(FORMATS)}")
         refuse_unwritable(output)
     opened = (given_prompt(arguments) or given_model(arguments)).open()
+    if not opened.machine.inputs and opened.program.inputs:
+        notice("no --inputs given: all inputs are zero")
     bar = Bar(arguments.quiet, " executed")
     bar.start(len(opened.program.commands))
     try:

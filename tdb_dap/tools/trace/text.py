@@ -24,6 +24,8 @@ LISTED = 40
 _LONGEST_NAME = 40
 _SHADES = " .:-=+*#%@"
 _NAMED = 12
+_FEW = 8
+"""Hits whose numbers are seen without a picture."""
 
 
 def trace_lines(trace: Trace, limit: int | None = LISTED) -> Iterator[str]:
@@ -40,6 +42,10 @@ def trace_lines(trace: Trace, limit: int | None = LISTED) -> Iterator[str]:
         yield from aligned(rows)
     if len(hits) < len(trace.hits):
         yield f"... {len(trace.hits) - len(hits):,} more"
+    if len(trace.hits) > _FEW:
+        for index, expression in enumerate(trace.point.expressions):
+            if line := sparkline([hit.cells[index].as_float for hit in trace.hits]):
+                yield f"{expression}  {line}"
     yield from trace.remarks
 
 
@@ -77,7 +83,7 @@ def place_text(place: Place) -> str:
 
 
 def turns_lines(turns: Turns, limit: int | None = LISTED) -> Iterator[str]:
-    """When a condition is true, the first and the last time first of all."""
+    """The stretches of time in which a condition is true."""
     stretches = turns.stretches
     if not stretches:
         yield f"never: {turns.condition} ({_looked(turns)})"
@@ -139,7 +145,7 @@ def _match(match: Match) -> str:
 
 
 def history_lines(history: History, limit: int | None = LISTED) -> Iterator[str]:
-    """What a place held, version after version."""
+    """All versions of a place."""
     versions = history.versions if limit is None else history.versions[:limit]
     yield f"{history.title}: {counted(len(history.versions), 'version')} of {counted(history.size, 'element')}"
     for version in versions:
@@ -153,8 +159,12 @@ def history_lines(history: History, limit: int | None = LISTED) -> Iterator[str]
 
 
 def _version(version: Version, size: int) -> str:
-    if version.writers is None:
-        where = f"at the start: {version.tenant or 'nobody has written it'}"
+    by = "by a number that is not finite" if version.largest is None else f"by up to {version.largest:.6g}"
+    changed = f"; {version.changed:,} of {size:,} changed {by}" if version.changed else "; nothing changed"
+    if version.edit:
+        where = f"edited at moment {version.place.moment:,}: {version.edit}"
+    elif version.writers is None:
+        where = f"at the start: {version.tenant or 'no command has written it'}"
         changed = ""
     else:
         first, last = version.writers
@@ -164,8 +174,6 @@ def _version(version: Version, size: int) -> str:
         where += " ".join(filter(None, ("", version.place.slice))) + (
             "" if version.covers else " (a part of the place)"
         )
-        by = "by a number that is not finite" if version.largest is None else f"by up to {version.largest:.6g}"
-        changed = f"; {version.changed:,} of {size:,} changed {by}" if version.changed else "; nothing changed"
     numbers = version.statistics.text if version.statistics is not None else "empty"
     readers = f"; read by {len(version.readers):,}, first {version.readers[0]}" if version.readers else "; never read"
     return f"{where}\n    {numbers}{changed}{readers}  |{picture_row(version.thumbnail)}|"
@@ -189,4 +197,4 @@ def sparkline(numbers: Sequence[float]) -> str:
         return ""
     parts = np.array_split(array, min(60, array.size))
     means = np.array([np.nanmean(part) if np.isfinite(part).any() else np.nan for part in parts])
-    return f"{picture_row(means[None])}  {brief_number(np.nanmin(array))} to {brief_number(np.nanmax(array))}"
+    return f"|{picture_row(means[None])}|  {brief_number(np.nanmin(array))} to {brief_number(np.nanmax(array))}"
