@@ -15,6 +15,7 @@ from tdb_dap.engine.expressions.values import Statistics, Value
 from tdb_dap.engine.questions.passes import Progress, ignore
 from tdb_dap.engine.questions.tracing import Place
 from tdb_dap.engine.questions.whole_tensors import WholeTensor, WholeTensors
+from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.errors import BadExpression, TdbError
 
 if TYPE_CHECKING:
@@ -71,8 +72,9 @@ class _WithTensor(Scope):
 def search(inspector: Inspector, condition: str, progress: Progress = ignore) -> Search:
     """The tensors that ops compute for which a condition on ``x`` holds, over the whole run.
 
-    ``x``: the whole tensor, put together from its slices and cores, real numbers. A condition that gives an array holds
-    if any element is true: ``max(abs(x), axis=(0, 2, 3)) == 0`` finds dead channels.
+    ``x``: the whole tensor, put together from its slices and cores, real numbers; loads of weights are left out. A
+    condition that gives an array holds if any element is true: ``max(abs(x), axis=(0, 2, 3)) == 0`` finds dead
+    channels.
     """
     require_expression(condition)
     if TENSOR not in words_in(condition):
@@ -89,8 +91,9 @@ def search(inspector: Inspector, condition: str, progress: Progress = ignore) ->
 
 def _look(inspector: Inspector, tensor: WholeTensor, answer: Search) -> None:
     numbers = tensor.numbers
-    if numbers is None or not numbers.size:
-        why = tensor.why or "empty"
+    is_weight = any(name in inspector.program.source.weights for name in layer_names(tensor.name))
+    if numbers is None or not numbers.size or is_weight:
+        why = "loads of weights" if is_weight else tensor.why or "empty"
         answer.skipped[why] = answer.skipped.get(why, 0) + 1
         return
     value = Value(tensor.name, lambda: numbers, is_real=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,6 +74,15 @@ class Place:
             launch.number if launch is not None else None,
             launch.token if launch is not None else None,
         )
+
+    @classmethod
+    def of_span(cls, program: Program, moment: int, first: int, last: int, is_left: bool) -> Place:
+        """The place of commands ``first`` to ``last``: a launch as a whole, else that of its first or last command."""
+        place = cls.of(program, moment, last if is_left else first)
+        launch = program.launch_at(first) if program.launches else None
+        if launch is None or (launch.start, launch.stop - 1) != (first, last):
+            return place
+        return replace(place, command="", line=0, op="launch", name=launch.net, slice="")
 
     @property
     def columns(self) -> tuple[Any, ...]:
@@ -286,7 +295,7 @@ class _Tracer:
         if row.verdict is None:
             answer.undecided[row.why] += 1
         elif row.verdict:
-            place = Place.of(self._inspector.program, row.moment, visit.last if row.is_after else visit.first)
+            place = Place.of_span(self._inspector.program, row.moment, visit.first, visit.last, row.is_after)
             answer.hits.append(Hit(place, tuple(row.cells[index] for index in range(len(answer.point.expressions)))))
 
 

@@ -54,8 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
         if output.suffix not in FORMATS:
             raise BadInput(f"{output}: a trace is written to one of {', '.join(FORMATS)}")
         refuse_unwritable(output)
-    opened = (given_prompt(arguments) or given_model(arguments)).open()
-    if not opened.machine.inputs and opened.program.inputs:
+    prompt = given_prompt(arguments)
+    opened = (prompt or given_model(arguments)).open()
+    if prompt is None and not opened.machine.inputs and opened.program.inputs:
         notice("no --inputs given: all inputs are zero")
     bar = Bar(arguments.quiet, " executed")
     bar.start(len(opened.program.commands))

@@ -55,7 +55,7 @@ def _shown(trace: Trace) -> list[int]:
     kept: list[int] = []
     for index, values in enumerate(columns):
         name = PLACE_COLUMNS[index]
-        if all(value in (None, "", 0) for value in values) and name not in ("moment", "command"):
+        if all(value in (None, "", 0) for value in values) and name != "moment":
             continue
         if name not in ("core", "launch") or len(set(values)) > 1:
             kept.append(index)
