@@ -132,7 +132,8 @@ class DType:
 
 def _widened(halves: Array) -> Array:
     """float16 as float32; the bits of a NaN stay as they are, signalling or not."""
-    numbers = halves.astype(np.float32)
+    with np.errstate(invalid="ignore"):  # what a signalling NaN is on ARM
+        numbers = halves.astype(np.float32)
     if _MAKES_NAN_QUIET:
         words = halves.view(np.uint16).astype(np.uint32)
         nan = (words & np.uint32(0x7FFF)) > np.uint32(0x7C00)
@@ -143,7 +144,13 @@ def _widened(halves: Array) -> Array:
     return numbers
 
 
-_MAKES_NAN_QUIET = np.array([0x7C01], np.uint16).view(np.float16).astype(np.float32).view(np.uint32)[0] != 0x7F802000
+def _makes_nan_quiet() -> bool:
+    signalling = np.array([0x7C01], np.uint16).view(np.float16)
+    with np.errstate(invalid="ignore"):
+        return int(signalling.astype(np.float32).view(np.uint32)[0]) != 0x7F802000
+
+
+_MAKES_NAN_QUIET = _makes_nan_quiet()
 """Whether NumPy widens with the processor's own instruction here, as on ARM."""
 
 
