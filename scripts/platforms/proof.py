@@ -21,7 +21,9 @@ CHIPS = ("bm1684", "bm1684x", "bm1688", "bm1690", "chips/*")
 def cases(data: Path) -> Iterator[Path]:
     """Models with inputs and the outputs of the vendor's runtime."""
     for chip in CHIPS:
-        yield from (path.parent for path in sorted(data.glob(f"{chip}/*/runtime.npz")) if (path.parent / "input.npz").exists())
+        yield from (
+            path.parent for path in sorted(data.glob(f"{chip}/*/runtime.npz")) if (path.parent / "input.npz").exists()
+        )
 
 
 def outcome(case: Path) -> str:
@@ -55,7 +57,9 @@ def outcome(case: Path) -> str:
 def _is_equal(numbers: Any, stored: Any, expected: Any) -> bool:
     """Whether words are equal: the runtime gives the real numbers, or what is stored."""
     for own in (numbers, stored):
-        if own.size == expected.size and np.array_equal(own.reshape(-1), expected.reshape(-1), equal_nan=expected.dtype.kind == "f"):
+        if own.size == expected.size and np.array_equal(
+            own.reshape(-1), expected.reshape(-1), equal_nan=expected.dtype.kind == "f"
+        ):
             return True
     return False
 
