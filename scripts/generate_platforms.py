@@ -45,8 +45,8 @@ words, NaNs and all, are those of the first row. `python -m scripts.platforms` r
 _BUILT = """
 ## Built, not run
 
-`make release` builds a wheel with the kernel for these as well, with one cross compiler on one machine. None of them was
-run; without the kernel NumPy computes the same.
+`make release` builds a wheel with the kernel for these as well, with one cross compiler on one machine. None of them
+was run; without the kernel NumPy computes the same.
 
 """
 
@@ -71,8 +71,10 @@ def _page(results: dict[str, Any]) -> str:
 
 def _rows(results: dict[str, Any]) -> Iterator[str]:
     for name, (title, _) in SYSTEMS.items():
-        seen = results.get(name)
-        for way, counts in seen["ways"].items() if seen else ():
+        if name not in results:
+            continue
+        seen = results[name]
+        for way, counts in seen["ways"].items():
             numbers = f"{counts['equal']} of {seen['cases']} | {counts['refused']} | {counts['different']}"
             made = f"{seen['python']} | {seen['numpy']} | {way}"
             yield f"| {title} | {made} | {numbers} | {counts['same words']} | {seen['date']} |\n"

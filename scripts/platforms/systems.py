@@ -1,6 +1,6 @@
 """The systems that proofs are run on: how each is reached from this machine, and what it needs to be there.
 
-A place that is named by a variable of the environment is made by hand once; scripts/platforms/README.md has the recipes.
+A place that a variable of the environment names is made by hand once: scripts/platforms/README.md has the recipes.
 """
 
 from __future__ import annotations

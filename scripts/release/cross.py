@@ -10,6 +10,7 @@ import argparse
 import base64
 import hashlib
 import os
+import platform
 import re
 import sys
 import sysconfig
@@ -61,6 +62,13 @@ SYSTEMS = {
     "wasm32": System("wasm32-wasi", "pyemscripten_2026_0_wasm32", sizes=tuple(_INT32.items())),
 }
 """Name -> system; the first is that of most users."""
+
+
+def is_here(system: System) -> bool:
+    """Whether this machine runs programs of a system."""
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
+    names = {"linux": "linux-gnu", "darwin": "macos", "win32": "windows"}
+    return system.target.startswith(f"{machine}-{names.get(sys.platform, sys.platform)}")
 
 
 def build(wheel: Path, into: Path, names: Sequence[str] = tuple(SYSTEMS)) -> Iterator[Path]:
