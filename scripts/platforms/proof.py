@@ -1,6 +1,6 @@
 """Run recorded models on this system and compare their outputs, bit for bit, with those of the vendor's runtime.
 
-python proof.py DATA        DATA: tests/data; prints one line of JSON; needs the package and what it depends on, no more
+python -m scripts.platforms.proof DATA    DATA: tests/data; prints one line of JSON. As a file it needs the package alone.
 """
 
 from __future__ import annotations
