@@ -32,7 +32,9 @@ def summary(proof: dict[str, Any], home: dict[str, Any] | None) -> dict[str, Any
             "refused": sum(text.startswith("refused") for _, text in words),
             "same words": sum(own.get(case) == text for case, text in words if text.startswith("equal")),
         }
-    return {**{name: value for name, value in proof.items() if name != "ways"}, "ways": ways}
+    wrong = {case for outcomes in proof["ways"].values() for case, text in outcomes.items() if text == "different"}
+    own_values = {name: value for name, value in proof.items() if name != "ways"}
+    return {**own_values, "ways": ways, "wrong": sorted(wrong)}
 
 
 def prove(name: str) -> dict[str, Any]:

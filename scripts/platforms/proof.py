@@ -1,6 +1,6 @@
 """Run recorded models on this system and compare their outputs, bit for bit, with those of the vendor's runtime.
 
-python -m scripts.platforms.proof DATA    DATA: tests/data; prints one line of JSON. As a file it needs the package alone.
+python -m scripts.platforms.proof DATA    DATA: tests/data; prints one line of JSON; as a file it needs the package only
 """
 
 from __future__ import annotations
