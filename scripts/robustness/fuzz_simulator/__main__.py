@@ -39,7 +39,7 @@ SMALL_CHIPS = ("CV180X", "CV181X", "CV182X", "CV183X")
 CHIPS = ("BM1684", "BM1684X", "BM1688", "BM1690", "BM1690E", "BM1684X2", "CV184X", "SGTPUV8", "SG2380", *SMALL_CHIPS)
 _L2_BYTES = 4 << 20
 """Bytes of L2 that cases work on, at most: all memories are compared after each."""
-_MOST_UNDEFINED = 0.5
+_MOST_UNDEFINED = 3
 """Times as many undefined cases as wanted ones before an operation is given up."""
 
 Rows = dict[str, dict[str, Counter[str]]]
