@@ -228,13 +228,24 @@ def moved(x: Stored) -> Elements:
     return Elements(Function.MOVED, [(OF_SIZE[x.bits.itemsize], x)], x.bits.shape, x.bits.dtype)
 
 
-def integers(operator: Operator, a: Stored, b: Stored, steps: Steps, size: int, **stored: Stored) -> Array | None:
+def integers(
+    operator: Operator, a: Stored, b: Stored, steps: Steps, size: int, plane: int = 0, **stored: Stored
+) -> Array | None:
     """Low ``size`` bytes of one operation on whole numbers in 64 bits, after ``steps``; of 8 bytes: int64.
 
-    The steps' numbers may have a shape, which broadcasts with those of the operands; ``stored``: some of them
-    (multiplier, amount, zero) as they are stored.
+    The steps' numbers may have a shape, which broadcasts with those of the operands; ``plane``: the byte that is stored,
+    of one; ``stored``: some of the steps' numbers (multiplier, amount, zero) as they are stored.
     """
-    return _integers(operator, [(INTEGERS.get(each.dtype.name), each) for each in (a, b)], steps, size, stored)
+    operands = [(INTEGERS.get(each.dtype.name), each) for each in (a, b)]
+    return _integers(operator, operands, steps, size, stored, plane=plane)
+
+
+def integers_added(
+    a: Stored, b: Stored, low: Stored, high: Stored, left_shift: int, steps: Steps, plane: int = 0
+) -> Array | None:
+    """One byte of a * b + (number << ``left_shift``) after ``steps``; ``low``, ``high``: the bytes of the number."""
+    operands = [(INTEGERS.get(each.dtype.name), each) for each in (a, b, low, high)]
+    return _integers(Operator.MULTIPLY_ADD, operands, steps, 1, {}, plane, left_shift)
 
 
 def bitwise(operator: Operator, a: Stored, b: Stored, size: int) -> Array | None:
@@ -263,6 +274,8 @@ def _integers(
     steps: Steps,
     size: int,
     stored: Mapping[str, Stored],
+    plane: int = 0,
+    variant: int = 0,
 ) -> Any:
     if not kernel.is_active() or size not in _RESULTS:
         return None
@@ -293,6 +306,9 @@ def _integers(
         **dict(zip(names, own, strict=True)),
         "rounding": steps.mode,
         "held": steps.held,
+        "is_high": steps.is_high,
+        "plane": plane,
+        "variant": variant,
         "rectified": steps.rectified,
         "least": steps.limits[0],
         "most": steps.limits[1],
@@ -432,6 +448,45 @@ def looked_up_in(rows: Stored, index: Stored, fill: int | None, shape: tuple[int
     if not (np.may_share_memory(table, rows.bits) and np.may_share_memory(chosen, index.bits)):
         return None
     return _look_up(rows._replace(bits=table), index._replace(bits=chosen), fill, shape)
+
+
+def truncating(operator: Operator, *operands: Stored, rectifies: bool = False) -> Array | None:
+    """Words of one operation on bfloat16 as ``arithmetic.truncating`` computes it.
+
+    ``MULTIPLY_ADD``: the third one is added to the product, toward zero; ``FIRST``: the only one.
+    """
+    shape = _shape(*operands)
+    described = _operands(shape, {"bf16": Format.UI16, "ui16": Format.UI16}, *operands)
+    if described is None:
+        return None
+    form = {"operator": operator, "variant": rectifies}
+    return _array(Elements(Function.TRUNCATING_ELEMENTS, described, shape, np.dtype(np.uint16), form).computed())
+
+
+def truncating_bytes(x: Stored, is_cut: bool, drops: bool, limits: tuple[int, int]) -> Array | None:
+    """Bytes of bfloat16, half to even or cut off, limited; what is not finite goes to the ends, by its sign.
+
+    ``drops``: infinities, and numbers from 2^64 on, are 0.
+    """
+    described = _operands(x.bits.shape, {"bf16": Format.UI16}, x)
+    if described is None:
+        return None
+    form: dict[str, float] = {"rounding": is_cut, "flushes": drops, "low": limits[0], "high": limits[1]}
+    return _array(Elements(Function.TRUNCATING_BYTES, described, x.bits.shape, np.dtype(np.uint8), form).computed())
+
+
+def _array(words: Any) -> Array | None:
+    return words if words is None or isinstance(words, Elements) else np.asarray(words)
+
+
+def looked_up_by_lane(table: Stored, index: Stored) -> Any:
+    """The plan of words of the table in each channel's lane, at unsigned bytes of four axes; None for known words.
+
+    ``table``: (1, lanes, 1, 256).
+    """
+    if CONSTANT in (table.source, index.source) or index.bits.ndim != AXES or table.bits.itemsize not in _WORDS:
+        return None
+    return _look_up(table, index, None, index.bits.shape)
 
 
 def looked_up_at(table: Stored, index: Stored) -> Any:

@@ -24,7 +24,7 @@ from tdb_dap.targets.plans.tensors import Index, Tensor, in_shape
 from tdb_dap.targets.plans.windows import convolution_of, windows_of
 from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics.execute import constant_bits, function_of
-from tdb_dap.targets.semantics.registry import MOVES, PRODUCTS, Convolved, Described, MatrixProduct, Operation, Semantic
+from tdb_dap.targets.semantics.registry import COMPUTES, MOVES, PRODUCTS, Convolved, Described, MatrixProduct, Operation, Semantic
 
 _WITH_TABLE = frozenset({Function.SERIES, Function.LOOKED_UP, Function.SCATTERED})
 """Functions whose table is read for every element."""
@@ -51,9 +51,11 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     """
     function = function_of(name, form.bound, rules)
     tensors = {role: Tensor(view) for role, view in form.bound.operands.items() if isinstance(view, View)}
-    ((role, view),) = form.bound.results.items()
+    (role, view), *others = form.bound.results.items()
     assert isinstance(view, View)
     result = Tensor(view)
+    if others:
+        raise Unplanned("several results")
     if not result.has_apart():
         raise Unplanned("elements of the result that overlap")
     calls: list[ElementsRecord] = []
@@ -62,7 +64,7 @@ def make(name: str, form: Form, rules: Rules) -> Made:
         if function in PRODUCTS:
             sums = _sums(PRODUCTS[function], form, tensors, (role, result), rules)
             product = sums.record()
-        elif function in MOVES and len(form.bound.operands) == len(tensors) == 1:
+        elif _is_move(function, form) and len(form.bound.operands) == len(tensors) == 1:
             calls = _moved(function, form, tensors, (role, result), rules)
         else:
             calls = _computed(function, form, tensors, (role, result), rules)
@@ -91,6 +93,12 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     slots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
     sub = form.bound.family.name, form.bound.fields.sub
     return Made(kernel.plan(block), slots, sub, function, block)
+
+
+def _is_move(function: Semantic, form: Form) -> bool:
+    """Whether a command moves words as they are."""
+    computes = COMPUTES.get(function)
+    return function in MOVES and not (computes is not None and computes(form.bound.fields))
 
 
 def _is_over(old: str, form: Form, tensors: dict[str, Tensor], result: tuple[str, Tensor]) -> bool:

@@ -69,7 +69,7 @@ static PyObject *py_fill(PyObject *self, PyObject *args)
         return NULL;
     StoredRecord *record = (StoredRecord *)(uintptr_t)address;
     *record = (StoredRecord){.data = (uintptr_t)array.data, .format = format, .source = source};
-    int is_good = array.flags & ALIGNED && array.axes <= 4 && format >= F32 && format <= SI64 &&
+    int is_good = array.flags & ALIGNED && array.axes <= 4 && format >= F32 && format <= PACKED_SI32 &&
                   array.itemsize == format_size[format];
     for (int axis = 4 - array.axes; is_good && axis < 4; axis++) {
         const int own = axis - (4 - array.axes);

@@ -19,6 +19,9 @@ static inline void NAME(requantise_row)(const Requantisation *r, int64_t row, co
         v = r->rectified && v < 0 ? 0 : v;
         out[i] = times(v, multiplier);
     }
+    if (r->is_high)
+        for (int64_t i = 0; i < count; i++)
+            out[i] = rounded_shift(out[i], HIGH_BITS, rounding_of(HALF_AWAY, HIGH_BITS));
     if (amount >= 0) {
         for (int64_t i = 0; i < count; i++)
             out[i] = (int64_t)((uint64_t)out[i] << amount);
@@ -44,6 +47,9 @@ static void NAME(requantise_each)(const Requantisation *r, const int64_t *number
         v = r->rectified && v < 0 ? 0 : v;
         products[i] = times(v, multiplier[i]);
     }
+    if (r->is_high)
+        for (int64_t i = 0; i < count; i++)
+            products[i] = rounded_shift(products[i], HIGH_BITS, rounding_of(HALF_AWAY, HIGH_BITS));
 #define EACH(mode_)                                                                                                    \
     for (int64_t i = 0; i < count; i++) {                                                                              \
         const int right = amount[i] < 0 ? (int)-amount[i] : 0;                                                         \
@@ -69,7 +75,10 @@ static void NAME(requantise_each)(const Requantisation *r, const int64_t *number
 /* The low bytes of numbers, stored from element ``start`` of a result on. */
 ALWAYS_INLINE void NAME(store_low_bytes)(const Requantisation *r, const int64_t *out, void *result, int64_t start, int64_t count)
 {
-    if (r->size == 1)
+    if (r->plane)
+        for (int64_t i = 0; i < count; i++)
+            ((uint8_t *)result)[start + i] = (uint8_t)((uint64_t)out[i] >> 8 * r->plane);
+    else if (r->size == 1)
         for (int64_t i = 0; i < count; i++)
             ((uint8_t *)result)[start + i] = (uint8_t)(uint64_t)out[i];
     else if (r->size == 2)
@@ -131,6 +140,20 @@ ALWAYS_INLINE void NAME(requantise)(const Requantisation *r, const FastRequant *
             int64_t v = sums[i] + start;
             v = (v < least ? least : v) * multiplier;
             v = plus((v + added + ((v >> from) & mask)) >> right, zero);
+            v = v < low ? low : v;
+            out[i] = v > high ? high : v;
+        }
+    } else if (s->form == SHIFTED_TWICE) {
+        /* Sums are held in 32 bits, as are multipliers: products stay below 2^62. */
+        const int64_t multiplier = r->multiplier[row], zero = r->zero[row], low = r->low, high = r->high;
+        const int64_t least = r->rectified ? 0 : INT64_MIN;
+        const ShiftRounding first = rounding_of(HALF_AWAY, HIGH_BITS), second = s->rounding;
+        const int right = s->right;
+        for (int64_t i = 0; i < count; i++) {
+            int64_t v = sums[i] < least ? least : sums[i];
+            v *= multiplier;
+            v = (v + first.added + ((v >> first.from) & first.mask)) >> HIGH_BITS;
+            v = plus((v + second.added + ((v >> second.from) & second.mask)) >> right, zero);
             v = v < low ? low : v;
             out[i] = v > high ? high : v;
         }

@@ -7,6 +7,7 @@
 #include "gemm_f16.h"
 #include "gemm_f32.h"
 #include "select.h"
+#include "truncating.h"
 #include "window_f32.h"
 #include "window_int.h"
 
@@ -43,6 +44,8 @@ const Simd NAME(simd) = {
     .selected = NAME(selected),
     .f16_by_mode = NAME(f16_by_mode),
     .unpack_halves = NAME(unpack_halves),
+    .truncating_elements = NAME(truncating_elements),
+    .truncating_bytes = NAME(truncating_bytes),
 };
 
 #endif
