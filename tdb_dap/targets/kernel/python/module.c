@@ -262,7 +262,7 @@ static PyObject *py_configure(PyObject *self, PyObject *args)
 }
 
 /* Arguments: the codes of blocks and the stream, bytes; the result; how many numbers; whether they are signed, and floats; two
- * biases; whether zeros have no fraction. False where the stream ends before, or there are too few codes. */
+ * biases; whether zeros have no fraction. PADDING zeros follow the stream. False where the stream ends before, or there are too few codes. */
 static PyObject *py_unpack(PyObject *self, PyObject *args)
 {
     Compressed c = {0};
@@ -273,8 +273,8 @@ static PyObject *py_unpack(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "y#y#O&Liiiii", &c.codes, &codes, &c.stream, &stream, address_of, &out, &count, &c.is_signed, &c.is_float,
                           &c.first_bias, &c.second_bias, &c.has_zeros_apart))
         return NULL;
-    c.bits = 8 * (int64_t)stream;
-    return PyBool_FromLong(count <= SYMBOLS * (int64_t)codes && unpack_numbers(&c, count, (void *)(uintptr_t)out));
+    c.bits = 8 * ((int64_t)stream - PADDING);
+    return PyBool_FromLong(c.bits >= 0 && count <= SYMBOLS * (int64_t)codes && unpack_numbers(&c, count, (void *)(uintptr_t)out));
 }
 
 static PyObject *py_forget_pool(PyObject *self, PyObject *args)

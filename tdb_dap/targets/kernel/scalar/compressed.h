@@ -7,6 +7,7 @@
 
 #define SYMBOLS 16 /* of a block */
 #define RAW_BLOCK 7
+#define PADDING 8 /* bytes behind a stream that are read, and do not matter */
 
 /* ``codes``: a byte for each block; ``stream``: ``bits`` bits, lowest first. */
 typedef struct {
@@ -15,13 +16,16 @@ typedef struct {
     int is_signed, is_float, first_bias, second_bias, has_zeros_apart;
 } Compressed;
 
-static inline int bit_at(const Compressed *c, int64_t at) { return c->stream[at >> 3] >> (at & 7) & 1; }
-
-static inline int byte_at(const Compressed *c, int64_t at)
+/* 57 bits or more from a bit on, lowest first; ``bits`` are followed by PADDING bytes. */
+static inline uint64_t bits_from(const Compressed *c, int64_t at)
 {
-    int byte = c->stream[at >> 3] >> (at & 7);
-    return (at & 7 ? byte | c->stream[(at >> 3) + 1] << (8 - (at & 7)) : byte) & 0xff;
+    uint64_t word = 0;
+    for (int i = 0; i < 8; i++) /* one load where bytes are in this order */
+        word |= (uint64_t)c->stream[(at >> 3) + i] << 8 * i;
+    return word >> (at & 7);
 }
+
+static inline int byte_at(const Compressed *c, int64_t at) { return (int)(bits_from(c, at) & 0xff); }
 
 /* The symbols of the next block; 0 where the stream ends within it. */
 static int read_symbols(Compressed *c, int code, int *symbols)
@@ -34,28 +38,24 @@ static int read_symbols(Compressed *c, int code, int *symbols)
             symbols[i] = byte_at(c, c->at);
         return 1;
     }
-    if (c->at + SYMBOLS * order > c->bits)
+    const int64_t unary_at = c->at + SYMBOLS * order + (c->is_float && c->has_zeros_apart && order ? 4 : 0);
+    if (unary_at > c->bits)
         return 0;
-    for (int i = 0; i < SYMBOLS; i++)
-        symbols[i] = 0;
-    for (int plane = 0; plane < order; plane++)
-        for (int half = 0; half < 2; half++, c->at += 8) {
-            const int byte = byte_at(c, c->at);
-            for (int i = 0; i < 8; i++)
-                symbols[8 * half + i] |= (byte >> i & 1) << plane;
-        }
-    if (c->is_float && c->has_zeros_apart && order)
-        c->at += 4;
-    int known = 0, unary = 0;
-    for (int i = 0; i < length && known < SYMBOLS && c->at + i < c->bits; i++) {
-        if (bit_at(c, c->at + i)) {
-            symbols[known++] += unary << order;
-            unary = 0;
-        } else
-            unary++;
+    uint64_t unary = bits_from(c, unary_at) & (((uint64_t)1 << length) - 1);
+    for (int i = 0; i < SYMBOLS; i++) {
+        if (!unary)
+            return 0;
+        const int zeros = __builtin_ctzll(unary);
+        symbols[i] = zeros << order;
+        unary >>= zeros + 1;
     }
-    c->at += length;
-    return known == SYMBOLS;
+    for (int plane = 0; plane < order; plane++, c->at += SYMBOLS) {
+        const int bits = (int)(bits_from(c, c->at) & 0xffff);
+        for (int i = 0; i < SYMBOLS; i++)
+            symbols[i] |= (bits >> i & 1) << plane;
+    }
+    c->at = unary_at + length;
+    return 1;
 }
 
 /* A signed byte: odd symbols are negative, and a bias of their sign moves numbers away from zero. */

@@ -49,7 +49,8 @@ ALWAYS_INLINE int64_t rounded_shift(int64_t v, int right, ShiftRounding r)
 /* Requantisation of one row in a cheaper form with the same results, where its numbers allow that.
  *
  * IN_32_BITS: sums of 32 bits are limited and cut. SHIFTED_ONCE: rounded without overflow, as rounding_of says, and moved to the
- * zero point. SHIFTED_TWICE: the same after the high half of the product. */
+ * zero point. SHIFTED_TWICE: sums of 32 bits become the high halves of products,
+ * rounded and shifted half away from zero, and are limited and cut. */
 enum { AS_GIVEN, IN_32_BITS, SHIFTED_ONCE, SHIFTED_TWICE };
 
 typedef struct {
@@ -85,10 +86,19 @@ static inline FastRequant fast_requant(const Requantisation *r, int64_t row, int
         s.wraps = 1; /* without limits the low bytes are the same, whether the sum is held in 32 bits or not */
         s.low = within_word(r->rectified && r->low < 0 ? 0 : r->low);
         s.high = within_word(r->high);
-    } else if (shifts_right(multiplier, amount) && (is_word || (is_near && !r->is_high)) &&
+    } else if (r->is_high) {
+        if (is_word && !r->rectified && r->mode == HALF_AWAY && r->zero[row] == 0 && r->size <= 4 && !r->plane && amount <= 0 &&
+            amount >= -HIGH_BITS && multiplier == within_word(multiplier) && multiplier != INT32_MIN && r->low >= INT32_MIN &&
+            r->high <= INT32_MAX) {
+            s.form = SHIFTED_TWICE;
+            s.right = (int)-amount;
+            s.low = (int32_t)r->low;
+            s.high = (int32_t)r->high;
+        }
+    } else if (shifts_right(multiplier, amount) && (is_word || is_near) &&
                (is_word || 4 * multiplier == within_word(4 * multiplier))) {
         /* Sums have at most 33 bits: products and the rounding term stay below 2^62. */
-        s.form = r->is_high ? SHIFTED_TWICE : SHIFTED_ONCE;
+        s.form = SHIFTED_ONCE;
         s.right = (int)-amount;
         s.rounding = rounding_of(r->mode, s.right);
     }

@@ -110,7 +110,20 @@ ALWAYS_INLINE void NAME(requantise)(const Requantisation *r, const FastRequant *
     else if (s->wraps && one)
         for (int64_t i = 0; i < count; i++)
             sums[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)(uint64_t)one);
-    if (s->form == IN_32_BITS) {
+    if (s->form == SHIFTED_TWICE) {
+        /* Without their signs, which half away from zero keeps: the high half of a product fits into 32 bits. */
+        const int32_t multiplier = (int32_t)r->multiplier[row];
+        const uint32_t factor = multiplier < 0 ? 0u - (uint32_t)multiplier : (uint32_t)multiplier;
+        const uint32_t half = s->right ? (uint32_t)1 << (s->right - 1) : 0;
+        const int right = s->right;
+        for (int64_t i = 0; i < count; i++) {
+            const uint32_t size = sums[i] < 0 ? 0u - (uint32_t)sums[i] : (uint32_t)sums[i];
+            const uint64_t product = (uint64_t)size * factor + ((uint64_t)1 << (HIGH_BITS - 1));
+            const uint32_t rounded = ((uint32_t)(product >> HIGH_BITS) + half) >> right;
+            sums[i] = (int32_t)((sums[i] ^ multiplier) < 0 ? 0u - rounded : rounded);
+        }
+    }
+    if (s->form == IN_32_BITS || s->form == SHIFTED_TWICE) {
         const int32_t low = s->low, high = s->high;
         if (low != INT32_MIN || high != INT32_MAX)
             for (int64_t i = 0; i < count; i++) {
@@ -140,20 +153,6 @@ ALWAYS_INLINE void NAME(requantise)(const Requantisation *r, const FastRequant *
             int64_t v = sums[i] + start;
             v = (v < least ? least : v) * multiplier;
             v = plus((v + added + ((v >> from) & mask)) >> right, zero);
-            v = v < low ? low : v;
-            out[i] = v > high ? high : v;
-        }
-    } else if (s->form == SHIFTED_TWICE) {
-        /* Sums are held in 32 bits, as are multipliers: products stay below 2^62. */
-        const int64_t multiplier = r->multiplier[row], zero = r->zero[row], low = r->low, high = r->high;
-        const int64_t least = r->rectified ? 0 : INT64_MIN;
-        const ShiftRounding first = rounding_of(HALF_AWAY, HIGH_BITS), second = s->rounding;
-        const int right = s->right;
-        for (int64_t i = 0; i < count; i++) {
-            int64_t v = sums[i] < least ? least : sums[i];
-            v *= multiplier;
-            v = (v + first.added + ((v >> first.from) & first.mask)) >> HIGH_BITS;
-            v = plus((v + second.added + ((v >> second.from) & second.mask)) >> right, zero);
             v = v < low ? low : v;
             out[i] = v > high ? high : v;
         }

