@@ -23,6 +23,8 @@ _HEADING = 16
 _RAW = 7
 _MOST_UNARY = 31 + BLOCK
 """Bits of the unary part of a block, at most."""
+_MOST_KEPT = 1 << 8
+"""Loads whose numbers are kept: each is at most what local memory holds, so all together are tens of megabytes."""
 _ENDS = "compressed data that end within a block; is the model damaged?"
 
 
@@ -60,7 +62,7 @@ def unpacked(data: Array, count: int, is_float: bool) -> Array:
     return out[:count]
 
 
-@lru_cache(maxsize=1 << 9)
+@lru_cache(maxsize=_MOST_KEPT)
 def _unpacked_by_kernel(data: bytes, count: int, blocks: int, start: int) -> Array:
     """The numbers of data that were unpacked before are known: weights are the same in every run."""
     heading = _heading(np.frombuffer(data[:_HEADING], np.uint8))
