@@ -257,5 +257,8 @@ def elementwise(operator: Operator, a: Array, b: Array) -> NDArray[np.float32]:
 
 
 def unpack(codes: bytes, stream: bytes, result: Array, *heading: int) -> bool:
-    """Fill a row with compressed weights of CV18xx; False where the stream ends before. ``heading``: see ``unpacking``."""
-    return _kernel.unpack(codes, stream + bytes(8), result, result.size, *heading)  # type: ignore[call-arg, arg-type]
+    """Fill a row with compressed weights of CV18xx; False where the stream ends before.
+
+    ``heading``: as in ``semantics.cv18xx.unpacking``.
+    """
+    return _kernel.unpack(codes, stream + bytes(8), result, result.size, *heading)  # type: ignore[arg-type]

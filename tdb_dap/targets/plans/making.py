@@ -25,7 +25,16 @@ from tdb_dap.targets.plans.tensors import Index, Tensor, in_shape
 from tdb_dap.targets.plans.windows import convolution_of, windows_of
 from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics.execute import constant_bits, function_of
-from tdb_dap.targets.semantics.registry import COMPUTES, MOVES, PRODUCTS, Convolved, Described, MatrixProduct, Operation, Semantic
+from tdb_dap.targets.semantics.registry import (
+    COMPUTES,
+    MOVES,
+    PRODUCTS,
+    Convolved,
+    Described,
+    MatrixProduct,
+    Operation,
+    Semantic,
+)
 
 _WITH_TABLE = frozenset({Function.SERIES, Function.LOOKED_UP, Function.SCATTERED})
 """Functions whose table is read for every element."""
@@ -54,7 +63,6 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     tensors = {role: Tensor(view) for role, view in form.bound.operands.items() if isinstance(view, View)}
     results = {role: Tensor(view) for role, view in form.bound.results.items() if isinstance(view, View)}
     (role, result), *others = results.items()
-    view = result.view
     if not all(each.has_apart() for each in results.values()):
         raise Unplanned("elements of the result that overlap")
     calls: list[ElementsRecord] = []

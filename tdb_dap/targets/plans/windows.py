@@ -243,7 +243,7 @@ def _has_bytes(tensors: Mapping[str, Tensor], table: str | None) -> bool:
 
 
 def _table_of_bytes(tensor: Tensor, source: int, channels: int, batches: int) -> Iterator[Step]:
-    """A start of 32 bits if there are nine bytes, a multiplier of 32 bits, a shift to the right; one behind the other."""
+    """A start of 32 bits if there are nine bytes, a multiplier of 32 bits, a shift to the right, without gaps."""
     for index, piece in tensor.pieces:
         if piece.ndim != AXES or piece.strides[-1] != 1:
             raise Unplanned("a layout of more axes")

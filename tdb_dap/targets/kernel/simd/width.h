@@ -7,7 +7,6 @@
 #include "gemm_f16.h"
 #include "gemm_f32.h"
 #include "select.h"
-#include "truncating.h"
 #include "window_f32.h"
 #include "window_int.h"
 

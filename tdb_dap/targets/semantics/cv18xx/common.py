@@ -133,7 +133,7 @@ def in_one_pass(x: Operation, operator: Operator, steps: Steps) -> Array | tuple
         return None
     left = x["left"].stored
     right = x["right"].stored if "right" in x else left
-    planes = [elements.integers(operator, left, right, steps, 1, number) for number in range(_planes(x))]
+    planes = [elements.plane_of_integers(operator, left, right, steps, number) for number in range(_planes(x))]
     return as_result(planes)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import UI8, Array
-from tdb_dap.targets.arithmetic import elements, truncating
+from tdb_dap.targets.arithmetic import elements, look_ups, truncating
 from tdb_dap.targets.arithmetic.requantisation import Steps
 from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_UP, shift, signed
 from tdb_dap.targets.families.cv18xx import elements as op
@@ -25,9 +25,9 @@ def calculate(x: Operation) -> Array | tuple[Array, ...]:
     refuse(f.res_add and f.sub != op.MAC, "an operation that adds to the old result")
     refuse(f.chl_quan and f.sub != op.MUL, "an operation that multiplies its result")
     if is_float(f):
-        words = _floats_in_one_pass(x)
-        if words is not None:
-            return words
+        of_floats = _floats_in_one_pass(x)
+        if of_floats is not None:
+            return of_floats
         # A difference of floats is never rectified.
         return truncating.encode(_floats(x)) if f.sub == op.SUB else common.encoded(x, _floats(x))
     refuse(f.relu and f.sub == op.SUB, "a difference of integers that is rectified")
@@ -74,10 +74,10 @@ def _in_one_pass(x: Operation) -> Array | tuple[Array, ...] | None:
 def _product_added(x: Operation) -> Array | tuple[Array, ...] | None:
     if "left_high" in x or "right_high" in x:
         return None
-    operands = [x[role].stored for role in ("left", "right", "old", "old_high")]
+    left, right, low, high = [x[role].stored for role in ("left", "right", "old", "old_high")]
     steps, planes = common.shifting(x.fields), range(1 + is_wide(x.fields, "res0"))
     shift = x.fields.left_shift
-    return common.as_result([elements.integers_added(*operands, shift, steps, plane) for plane in planes])
+    return common.as_result([elements.integers_added(left, right, low, high, shift, steps, plane) for plane in planes])
 
 
 def _floats_in_one_pass(x: Operation) -> Array | None:
@@ -168,7 +168,7 @@ def copy(x: Operation) -> Array | tuple[Array, ...]:
 @tiu("cvi.lut", op.MUL, op.LOOKUP)
 def look_up(x: Operation) -> Array | tuple[Array, ...]:
     """Words of the table in the lane of each channel."""
-    planned = elements.looked_up_by_lane(x["table"].stored, x["index"].stored.part(UI8, 0))
+    planned = look_ups.looked_up_by_lane(x["table"].stored, x["index"].stored.part(UI8, 0))
     if planned is not None and (is_float(x.fields) or not is_wide(x.fields, "res0")):
         return planned
     index, table = x["index"].bits & 0xFF, x["table"].bits

@@ -91,7 +91,7 @@ def _symbols_of_bytes(bits: Array, codes: Array) -> Array:
     window = padded[(starts + planes)[coded, None] + np.arange(_MOST_UNARY)]
     is_end = (window == 1) & (np.arange(_MOST_UNARY) < lengths[coded, None])
     is_end &= np.cumsum(is_end, axis=1) <= BLOCK
-    rows, ends = np.nonzero(is_end)
+    ends = np.nonzero(is_end)[1]
     if ends.size != BLOCK * coded.size:
         raise NotSimulated(_ENDS)
     symbols[coded] = (np.diff(ends.reshape(-1, BLOCK), axis=1, prepend=-1) - 1) << orders[coded, None]
