@@ -43,11 +43,11 @@ def unpacked(data: Array, count: int, is_float: bool) -> Array:
     if heading.is_float != is_float:
         raise NotSimulated("compressed data whose heading says another format than the command")
     blocks = -(-count // BLOCK)
-    codes = data[_HEADING : _HEADING + blocks].tolist()
     start = _HEADING + -(-blocks // BLOCK) * BLOCK
     if kernel.is_active():
         used = data[: start + heading.size].tobytes()
         return _unpacked_by_kernel(used, count, blocks, start)
+    codes = data[_HEADING : _HEADING + blocks].tolist()
     bits = np.unpackbits(np.ascontiguousarray(data[start : start + heading.size]), bitorder="little")
     if not is_float:
         symbols = _symbols_of_bytes(bits, np.array(codes, np.int64))
