@@ -131,7 +131,11 @@ def repeated_cvimodel(path: Path, commands: int, chip: str) -> Path:
     small.write_bytes(lzma.decompress((MODELS[chip] / "model.cvimodel.xz").read_bytes()))
     model, data = Cvimodel(small), bytearray(small.read_bytes())
     section = next(each for each in model.description.sections if each.kind == COMMANDS)
-    span, own, chosen = model.span_of(section), _own(program), [c for c in program.commands if c.engine in ("tiu", "dma")]
+    span, own, chosen = (
+        model.span_of(section),
+        _own(program),
+        [c for c in program.commands if c.engine in ("tiu", "dma")],
+    )
     times = -(-commands // len(chosen))
     stream = np.tile(np.frombuffer(data, np.uint8)[span.start : span.start + span.size], (times, 1))
     encoded = program.commands.encoded

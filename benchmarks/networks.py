@@ -146,7 +146,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*", default=NETWORKS, metavar="NAME")
     parser.add_argument("--models", type=Path, default=HERE.parent / "build" / "models", help="where to compile")
     parser.add_argument("--vendor-python", default=os.environ.get("TDB_VENDOR_PYTHON"))
-    parser.add_argument("--for", dest="targets", nargs="*", metavar="CHIP:FORMAT", help="compile for these (cv181x:INT8)")
+    parser.add_argument(
+        "--for", dest="targets", nargs="*", metavar="CHIP:FORMAT", help="compile for these (cv181x:INT8)"
+    )
     parser.add_argument("--old", type=Path, help="a clone at another commit, with its kernel built")
     parser.add_argument("--vendor", nargs="*", metavar="NAME", help="measure the vendor's library, too")
     parser.add_argument("--rounds", type=int, default=3, help="how often each is measured, by turns")
