@@ -3,7 +3,7 @@
     python benchmarks/decode.py [--commands N] [--chips CHIP,...] [--vendor-python PYTHON]
 
 A model of N commands of each chip is made from the streams of a small one, one after another with ids that go on
-(BM1684: in groups, as its ids have 16 bits; CV18xx: modulo 65,536); final.mlir and tensor_location.json are made the
+(BM1684 and CV18xx: at most 65,535, as their ids have 16 bits); final.mlir and tensor_location.json are made the
 same way. Each measurement runs in a separate process. The vendor's bmodel_dis (``--vendor-python``: a Python 3.10 in
 which tpu_mlir is installed; default: $TDB_VENDOR_PYTHON; left out if there is none) and ``tdb-dap dis --format tdb``
 list the same file of 20,000 commands, one right after the other.
@@ -140,12 +140,13 @@ def repeated_cvimodel(path: Path, commands: int, chip: str) -> Path:
     stream = np.tile(np.frombuffer(data, np.uint8)[span.start : span.start + span.size], (times, 1))
     encoded = program.commands.encoded
     assert encoded is not None
+    rounds = np.arange(times) % (0xFFFF // max(len(commands) for commands in own.values()))  # ids begin again at 1
     for command in chosen:
         fields = program.target.instruction_set.instructions[command.kind].by_name
         for name, of in _id_fields(program, command.engine):
             if command.fields.get(name):
-                numbers = command.fields[name] + len(own[of]) * np.arange(times)
-                _put(stream, int(encoded.offsets[command.ordinal]) - span.start, fields[name], numbers % (1 << 16))
+                numbers = command.fields[name] + len(own[of]) * rounds
+                _put(stream, int(encoded.offsets[command.ordinal]) - span.start, fields[name], numbers)
     # The description contains size and start of the stream next to each other, and that pair only once.
     head, pair = data[: model.sections_start], struct.Struct("<II")
     assert head.count(pair.pack(section.size, section.start)) == 1
