@@ -92,7 +92,7 @@ def _chip(
         static_tables=(),
         id_fields=("cmd_id_tpu", "cmd_id"),
         dependency_fields=("cmd_id_gdma", "wait_id_tpu"),
-        has_golden=False,
+        narrow_floats=True,
         layer_field="layer_info",
         packet_mark=mark,
         end_commands=(),

@@ -1,7 +1,7 @@
 """Goldens of quantised arithmetic: what an op computes of stored numbers, before its last rounding.
 
-A multiplier of m and a shift of s stand for m / 2**s. Results are numbers, not stored words: they can be compared with
-what other levels of the compilation have.
+A multiplier of m and a shift of s stand for m / 2**s, in the mode QDM for m / 2**(s + 31). Results are numbers, not
+stored words: they can be compared with what other levels of the compilation have.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ def _factors(call: Call, multiplier: str, shift: str, axis: int, rank: int) -> A
     multipliers = np.asarray(call.numbers(multiplier) or call.number(multiplier, 1), np.float64).reshape(-1)
     if call.get("quant_mode") == "OnlyShift":
         multipliers = np.ones(1)
+    if call.get("quant_mode") == "QDM":
+        multipliers = multipliers * 2.0**-31
     factors = multipliers * np.exp2(-shifts)
     if factors.size == 1:
         return factors.reshape(())
@@ -96,9 +98,10 @@ def matrix_product(call: Call) -> Array:
 
 
 def _each(call: Call) -> list[Array]:
-    """Stored operands, each times its own factor."""
+    """Stored operands, each times its own factor; one shift is that of all."""
     shifts, multipliers = call.numbers("rshifts"), call.numbers("multipliers")
     arrays = [call.words(i) for i, array in enumerate(call.inputs) if array is not None]
+    shifts = shifts * len(arrays) if len(shifts) == 1 else shifts
     if len(shifts) != len(arrays) or len(multipliers) != len(arrays):
         raise NoGolden("factors of another number than operands")
     return [x * (m * 2.0**-s) for x, m, s in zip(arrays, multipliers, shifts, strict=True)]
@@ -107,9 +110,11 @@ def _each(call: Call) -> list[Array]:
 def rounded_each(call: Call) -> Array | None:
     """A sum or difference of operands that are each rounded after their factor; None for other ops.
 
+    Those with one shift for all are rounded once.
+
     That is how it is done, half of a step upwards. The goldens do not round: two roundings are what the format costs.
     """
-    if not call.is_integer or call.name not in ("tpu.Add", "tpu.Sub"):
+    if not call.is_integer or call.name not in ("tpu.Add", "tpu.Sub") or len(call.numbers("rshifts")) == 1:
         return None
     first, *others = (rounded(array, "HalfUp") for array in _each(call))
     sign = 1 if call.name == "tpu.Add" else -1
