@@ -153,14 +153,19 @@ def multiply(call: Call) -> Array:
 
 @golden("tpu.Max", integer=True)
 def maximum(call: Call) -> Array:
-    """Greatest of the stored operands, whatever their scales."""
-    return _numbers(call, np.maximum(call.words(0), call.words(1)))
+    """Greatest of the stored operands, each times its factor if the op has some, whatever their scales."""
+    return _numbers(call, np.maximum(*_scaled(call)))
 
 
 @golden("tpu.Min", integer=True)
 def minimum(call: Call) -> Array:
-    """Least of the stored operands, whatever their scales."""
-    return _numbers(call, np.minimum(call.words(0), call.words(1)))
+    """Least of the stored operands, each times its factor if the op has some, whatever their scales."""
+    return _numbers(call, np.minimum(*_scaled(call)))
+
+
+def _scaled(call: Call) -> tuple[Array, Array]:
+    first, second = _each(call) if call.numbers("multipliers") else (call.words(0), call.words(1))
+    return first, second
 
 
 @golden("tpu.CompareConst", integer=True)
@@ -232,16 +237,20 @@ def requantise_channels(call: Call) -> Array:
 
 @golden("tpu.LeakyRelu", integer=True)
 def leaky_relu(call: Call) -> Array:
-    """Stored numbers; those below 0 times a factor."""
+    """Stored numbers; those below 0 times a factor. With ``multiplier_neg`` both signs have one."""
     x = call.words(0)
-    return _numbers(call, np.where(x > 0, x, x * _factors(call, "multiplier", "rshift", 0, 0)))
+    factor = _factors(call, "multiplier", "rshift", 0, 0)
+    if "multiplier_neg" not in call.attributes:
+        return _numbers(call, np.where(x > 0, x, x * factor))
+    return _numbers(call, x * np.where(x > 0, factor, _factors(call, "multiplier_neg", "rshift_neg", 0, 0)))
 
 
 @golden("tpu.PReluOp", "tpu.PRelu", integer=True)
 def prelu(call: Call) -> Array:
-    """Stored numbers; those below 0 times the stored slope of their channel, shifted."""
+    """Stored numbers, with ``multiplier_pos`` times a factor; those below 0 times their channel's slope, shifted."""
     x, slope = call.words(0), call[1].reshape(1, -1, *[1] * (call[0].ndim - 2))
-    return _numbers(call, np.where(x > 0, x, x * slope * 2.0 ** -call.number("rshift")))
+    factor = _factors(call, "multiplier_pos", "rshift_pos", 0, 0)
+    return _numbers(call, x * np.where(x > 0, factor, slope * 2.0 ** -call.number("rshift")))
 
 
 @golden("tpu.Pad", integer=True)
