@@ -12,6 +12,7 @@ from tdb_dap.engine.checks.exception_filters import filters_named
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.stepping import Unit
 from tdb_dap.engine.control.stops import Stop
+from tdb_dap.engine.expressions.assignment import part_named
 from tdb_dap.engine.program.ops import Op
 from tdb_dap.engine.rendering import html
 from tdb_dap.engine.rendering.tables import Table
@@ -20,6 +21,10 @@ from tdb_dap.errors import BadInput
 if TYPE_CHECKING:
     from tdb_dap.engine.hardware.memory import Memory
     from tdb_dap.engine.hardware.views import View
+    from tdb_dap.engine.questions.search import Match
+    from tdb_dap.engine.questions.tracing import Trace
+    from tdb_dap.engine.questions.turning import Stretch
+    from tdb_dap.engine.questions.versions import Version
     from tdb_dap.tools.check.schema import Row
     from tdb_dap.tools.profile.schema import OpTime
 
@@ -88,6 +93,60 @@ class InteractiveDebugger(Debugger):
         heading = f"{len(rows):,} tensors so far: " + ", ".join(f"{count} {name}" for name, count in counts.items())
         return CheckTable(rows, heading)
 
+    def trace(self, *expressions: str, at: str = "", where: str = "") -> Trace:
+        """Expressions at every place of a kind over the whole run, past and future; the session stays where it is.
+
+        ``at``: a place of a breakpoint (``tpu.Conv2D``, ``B23``, ``22``, ``net:lm_head``), every op by default;
+        ``where``: a condition that must hold there. ``.array`` of the answer is a NumPy record array, which
+        ``pandas.DataFrame`` takes; ``.table`` has the texts. A value is read when its place is reached, and what is not
+        computed by then when the place is left.
+        """
+        from tdb_dap.engine.questions.trace_points import TracePoint
+        from tdb_dap.engine.questions.tracing import trace
+
+        return trace(self.inspector, TracePoint(expressions, at, where), self._going)
+
+    def when(self, condition: str) -> Table:
+        """The stretches of time of the whole run in which a condition is true, a row for each.
+
+        Columns: since and until (moments to travel to; until None: to the end), line, op, name, core, slice, why (it
+        does not hold any more).
+        """
+        from tdb_dap.engine.questions.turning import turns
+
+        answer = turns(self.inspector, condition, self._going)
+        heading = f"{condition}: true {len(answer.stretches):,} times" + _early(answer.stopped)
+        return Table(map(_stretch_row, answer.stretches), heading)
+
+    def where(self, condition: str) -> Table:
+        """The tensors of the whole run for which a condition on ``x`` holds: ``max(abs(x)) > 6e4``.
+
+        ``x``: the whole tensor, real numbers. Columns: moment, line, op, name, shape, count (elements of what the
+        condition gives that are true), first (index), channels.
+        """
+        from tdb_dap.engine.questions.search import search
+
+        answer = search(self.inspector, condition, self._going)
+        skipped = "".join(f", {count:,} not looked at ({why})" for why, count in answer.skipped.items())
+        heading = f"{condition}: {len(answer.matches):,} of {answer.looked:,} tensors{skipped}"
+        return Table(map(_match_row, answer.matches), heading + _early(answer.stopped))
+
+    def history(self, what: str) -> Table:
+        """All that a tensor, slice or address ever held, a row for each version; the first is that of the start.
+
+        Columns: moment, first and last (the commands that wrote it), line, op, tensor (whose bytes they are), minimum,
+        maximum, mean, changed (elements), largest (change), readers (commands), covers (all bytes), edit.
+        """
+        from tdb_dap.engine.questions.versions import history
+
+        answer = history(self.inspector, part_named(what, self.inspector.scope()), self._going)
+        cut = "; there are more versions" if answer.is_cut else ""
+        heading = f"{answer.title}: {len(answer.versions):,} versions{cut}" + _early(answer.stopped)
+        return Table(map(_version_row, answer.versions), heading)
+
+    def _going(self, ordinal: int) -> None:
+        self.listener.between_commands()
+
     def profile(self, measured: str | PathLike[str] | None = None) -> Table:
         """Time of the whole program by op, as far as it is known: a row for each op, the longest first.
 
@@ -128,6 +187,58 @@ class CheckTable(Table):
     def style(self, row: dict[str, Any]) -> html.Style:
         colour = _COLOURS.get(row["verdict"])
         return {"background": colour} if colour else {}
+
+
+def _early(stopped: str) -> str:
+    return f"; the run ends early, at {stopped}" if stopped else ""
+
+
+def _stretch_row(stretch: Stretch) -> dict[str, Any]:
+    place = stretch.place
+    return {
+        "since": place.moment,
+        "until": stretch.until.moment if stretch.until is not None else None,
+        "line": place.line,
+        "op": place.op,
+        "name": place.name,
+        "core": place.core,
+        "slice": place.slice,
+        "why": stretch.why,
+    }
+
+
+def _match_row(match: Match) -> dict[str, Any]:
+    return {
+        "moment": match.place.moment,
+        "line": match.place.line,
+        "op": match.place.op,
+        "name": match.name,
+        "shape": match.shape,
+        "count": match.count,
+        "first": match.first,
+        "channels": match.channels,
+    }
+
+
+def _version_row(version: Version) -> dict[str, Any]:
+    first, last = version.writers or (None, None)
+    numbers = version.statistics
+    return {
+        "moment": version.place.moment,
+        "first": first,
+        "last": last,
+        "line": version.place.line if version.writers is not None else 0,
+        "op": version.place.op if version.writers is not None else "",
+        "tensor": version.tenant,
+        "minimum": numbers.minimum if numbers is not None else None,
+        "maximum": numbers.maximum if numbers is not None else None,
+        "mean": numbers.mean if numbers is not None else None,
+        "changed": version.changed,
+        "largest": version.largest,
+        "readers": version.readers,
+        "covers": version.covers,
+        "edit": version.edit,
+    }
 
 
 def _check_row(row: Row) -> dict[str, Any]:

@@ -22,6 +22,7 @@ REASONS = (
     ("*/cli.py", r".*", "a subcommand loads what it needs when it is run: --help and errors are instant"),
     ("__init__.py", r".*", "import tdb_dap is instant; open loads the rest"),
     ("notebook.py", r"tdb_dap\.tools\..*", "a session that never checks or profiles does not load it"),
+    ("notebook.py", r"tdb_dap\.engine\.questions\..*", "a session that asks nothing of the whole run does not load it"),
     ("adapter/*", r"tdb_dap\.tools\..*", "initialize is answered before tools are loaded"),
     ("adapter/*", r"tdb_dap\.engine\..*", "initialize is answered before this part of the engine is loaded"),
     ("adapter/server.py", r"tdb_dap\..*", "the port is open before the rest is loaded"),

@@ -41,6 +41,8 @@ AREAS = (
     "extensions.inline_values",
     "extensions.timeline",
     "console.time_travel",
+    "console.asking",
+    "extensions.traces",
     "console.checking",
     "console.frames",
     "console.session",

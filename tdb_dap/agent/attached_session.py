@@ -65,6 +65,10 @@ class AttachedSession(Session):
         }[direction]
         return str(self._asked("tdb/go", show=show, **target)["result"])
 
+    def where(self) -> str:
+        context = self.context
+        return f"{context.name if context is not None else ''} at {self._asked('tdb/files')['at']}"
+
     def bookmark(self, name: str) -> str:
         if not name:
             raise BadInput("name: give one; the user's time slider shows all of them")

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(SKILL.read_text("utf-8"), end="")
         return 0
     if find_spec("mcp") is None:
-        raise BadInput("the SDK of the Model Context Protocol is not installed; pip install 'tdb-dap[mcp]'")
+        raise BadInput("the SDK of the Model Context Protocol is not installed; pip install 'mcp>=2'")
     for root in arguments.root:
         if not root.is_dir():
             raise BadInput(f"--root {root}: no such directory")

@@ -7,6 +7,7 @@ body is read.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from tdb_dap.system.ports import PENALTY, STRANGERS
+from tdb_dap.system.ports import ADMISSION, PENALTY, STRANGERS
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -22,20 +23,26 @@ if TYPE_CHECKING:
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Address = tuple[str, int]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 PATH = "/mcp"
 _MOST_BYTES = 1 << 20
-_MOST_CLIENTS = 16
-_MOST_CONNECTIONS = 64
+_MOST_CLIENTS = 1024
+"""Sessions at a time. A client that leaves without a word keeps its own for ``_IDLE`` seconds."""
+
+_IDLE = 900.0
+_MOST_CONNECTIONS = 512
 
 
 def serve(server: MCPServer[Any], listening: socket.socket, token: str) -> None:
     """Serve at http://127.0.0.1:PORT/mcp until interrupted."""
     import uvicorn
 
+    door = Door()
     configuration = uvicorn.Config(
-        application(server, listening.getsockname()[1], token),
+        application(server, listening.getsockname()[1], token, door),
+        http=_protocol(door),
         log_level="error",
         access_log=False,
         server_header=False,
@@ -45,7 +52,7 @@ def serve(server: MCPServer[Any], listening: socket.socket, token: str) -> None:
     uvicorn.Server(configuration).run(sockets=[listening])
 
 
-def application(server: MCPServer[Any], port: int, token: str) -> App:
+def application(server: MCPServer[Any], port: int, token: str, door: Door) -> App:
     """The server as an ASGI application for one port."""
     from mcp.server.transport_security import TransportSecuritySettings
 
@@ -54,16 +61,63 @@ def application(server: MCPServer[Any], port: int, token: str) -> App:
         streamable_http_path=PATH,
         max_request_body_size=_MOST_BYTES,
         max_sessions=_MOST_CLIENTS,
+        session_idle_timeout=_IDLE,
         transport_security=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[]),
     )
-    return _Gate(inner, token, hosts)
+    return _Gate(inner, token, hosts, door)
+
+
+class Door:
+    """Bounds connections that have not shown the token: one more takes the place of the oldest, each has some seconds.
+
+    Those that have shown it are never counted among them.
+    """
+
+    def __init__(self, strangers: int = STRANGERS, admission: float = ADMISSION) -> None:
+        self._most = strangers
+        self._admission = admission
+        self._strangers: dict[Address, asyncio.Transport] = {}
+
+    def meet(self, transport: asyncio.Transport) -> None:
+        """A new connection; it is closed after the time of admission if it is a stranger still."""
+        while len(self._strangers) >= self._most:
+            self._dismiss(next(iter(self._strangers)))
+        address = transport.get_extra_info("peername")
+        self._strangers[address] = transport
+        asyncio.get_running_loop().call_later(self._admission, self._dismiss, address, transport)
+
+    def admit(self, address: tuple[Any, ...] | None) -> None:
+        """It has shown the token, or it has gone."""
+        if address is not None:
+            self._strangers.pop((address[0], address[1]), None)
+
+    def _dismiss(self, address: Address, late: asyncio.Transport | None = None) -> None:
+        if late is None or self._strangers.get(address) is late:
+            self._strangers.pop(address).abort()
+
+
+def _protocol(door: Door) -> type[asyncio.Protocol]:
+    """Uvicorn's protocol, with a door before it."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Guarded(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            door.meet(transport)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            door.admit(self.transport.get_extra_info("peername"))
+            super().connection_lost(exc)
+
+    return Guarded
 
 
 class _Gate:
     """Lets in what brings the token. A wrong one costs a second, and few may wait for that at a time."""
 
-    def __init__(self, inner: App, token: str, hosts: list[str]) -> None:
+    def __init__(self, inner: App, token: str, hosts: list[str], door: Door) -> None:
         self._inner = inner
+        self._door = door
         self._wanted = f"Bearer {token}".encode()
         self._hosts = [host.encode() for host in hosts]
         self._paying = 0
@@ -83,6 +137,7 @@ class _Gate:
         elif b"origin" in given:
             await _refuse(send, 403, b"pages of a browser are not served")
         elif self._is_token(given.get(b"authorization", [])):
+            self._door.admit(scope.get("client"))
             await self._inner(scope, receive, send)
         else:
             if given.get(b"authorization") and self._paying < STRANGERS:

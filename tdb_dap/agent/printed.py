@@ -37,16 +37,20 @@ def _op(place: CommandPlace) -> str:
     return f"{place.token} of {place.op} {place.location} (line {place.line})"
 
 
-def following_call(text: str) -> str:
-    """The command line that a tool ends with (``next: tdb-dap ...``), as calls of the server's tools."""
-    last = text.splitlines()[-1] if text else ""
-    if not last.startswith("next: tdb-dap "):
-        return ""
+def following_call(text: str) -> tuple[str, str]:
+    """A text that ends with a command line (``next: tdb-dap ...``) with calls of the server's tools instead; the verb.
+
+    The verb is empty if there is no such line. Files and ops have been named by others: they stay in the text.
+    """
+    lines = text.splitlines()
+    if not lines or not lines[-1].startswith("next: tdb-dap "):
+        return text, ""
     try:
-        _, _, verb, context, *rest = shlex.split(last)
+        _, _, verb, context, *rest = shlex.split(lines[-1])
     except ValueError:
-        return ""
+        return text, ""
     given = [("context", context)]
     given += [(key[2:], value) for key, value in pairwise(rest) if key in _OPTIONS]
     call = f"open {', '.join(f'{key}={value}' for key, value in given)}; then {verb}"
-    return f"{call} {rest[0]}" if rest and not rest[0].startswith("-") else call
+    call = f"{call} {rest[0]}" if rest and not rest[0].startswith("-") else call
+    return "\n".join([*lines[:-1], f"next: {call}"]), verb if verb.isidentifier() else ""

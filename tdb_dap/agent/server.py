@@ -6,6 +6,7 @@ import inspect
 import itertools
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import anyio.to_thread
 from tdb_dap.agent.answers import RULES, Answer
 from tdb_dap.agent.session import Session
 from tdb_dap.agent.tools import Tools
-from tdb_dap.errors import TdbError
+from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.tools.pages import writing
 from tdb_dap.version import __version__
 
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
     from tdb_dap.tools.pages.data import ViewPage
 
 _WRITING = ("what_if", "reduce")
+
+_TIMELESS = ("triage", "report")
+"""What is asked about files, at no moment of a run."""
+
+MOST_WAITING = 16
+"""Calls that may wait for their turn."""
 
 _TICK = 1.0
 """Seconds between two notes of progress."""
@@ -46,16 +53,16 @@ def make_server(session: Session) -> MCPServer[Any]:
     apps = Apps()
     view: ViewPage = {"kind": "view", "uri": _CHECK_PAGE}
     apps.add_html_resource(CHECK_VIEW, writing.page("TDB: check", view), title="TDB: check")
-    tools = Tools(session)
+    tools, turn = Tools(session), anyio.Lock()
     for function in tools.all():
         if function.__name__ == "check":
-            apps.tool(resource_uri=CHECK_VIEW, **_about(function))(_asked(session, function))
+            apps.tool(resource_uri=CHECK_VIEW, **_about(function))(_asked(session, turn, function))
     server: MCPServer[Any] = MCPServer(
         "tdb-dap", instructions=RULES, version=__version__, log_level="ERROR", extensions=[apps]
     )
     for function in tools.all():
         if function.__name__ != "check":
-            server.add_tool(_asked(session, function), **_about(function))
+            server.add_tool(_asked(session, turn, function), **_about(function))
     _add_resources(server, session)
     return server
 
@@ -89,26 +96,42 @@ def _add_resources(server: MCPServer[Any], session: Session) -> None:
         return SKILL.read_text("utf-8")
 
 
-def _asked(session: Session, function: Callable[..., Answer]) -> Callable[..., Any]:
-    """A coroutine that asks in a thread, one question at a time, and ends what it has started when it is cancelled."""
+@dataclass(frozen=True)
+class _Given:
+    """An answer whose pages may be asked for: with the same arguments, as long as model and moment are the same."""
+
+    arguments: dict[str, Any]
+    opened: int
+    where: str
+    answer: Answer
+
+
+def _asked(session: Session, turn: anyio.Lock, function: Callable[..., Answer]) -> Callable[..., Any]:
+    """A coroutine that asks in a thread when it is its turn, and ends what it has started when it is cancelled."""
     from mcp.server.mcpserver import Context
     from mcp.server.mcpserver.exceptions import ToolError
 
     signature = inspect.signature(function, eval_str=True)
     takes_stopped = "stopped" in signature.parameters
-    last: dict[str, Any] = {}
+    last: _Given | None = None
 
     async def asked(asking: Context[Any, Any], page: int = 1, **given: Any) -> str:
         cancelled = threading.Event()
 
         def work() -> str:
-            with session.lock:
+            nonlocal last
+            with session.lock:  # of a call that was cancelled while it ran
                 more = {"stopped": cancelled.is_set} if takes_stopped else {}
-                if page <= 1 or last.get("given") != given:  # the pages of an answer are of one answer
-                    last.clear()
-                    last.update(answer=function(**given, **more), given=given)
-                answer: Answer = last["answer"]
-                return answer.text(page)
+                if page <= 1:
+                    answer = function(**given, **more)
+                    last = _Given(given, session.opened, session.where(), answer)
+                elif last is None or (last.arguments, last.opened, last.where) != (
+                    given,
+                    session.opened,
+                    session.where(),
+                ):
+                    raise BadInput("that answer is over: ask again without page")
+                return last.answer.text(page, "" if function.__name__ in _TIMELESS else last.where)
 
         async def note_progress() -> None:
             for seconds in itertools.count():
@@ -122,14 +145,17 @@ def _asked(session: Session, function: Callable[..., Answer]) -> Callable[..., A
                 if takes_stopped:
                     group.start_soon(note_progress)
                 try:
-                    text = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+                    if turn.statistics().tasks_waiting >= MOST_WAITING:
+                        raise TdbError(f"{MOST_WAITING} calls are waiting already; ask again when some are answered")
+                    async with turn:
+                        text = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
                 except TdbError as error:
                     failed = error
                 group.cancel_scope.cancel()
         finally:
             cancelled.set()
         if failed is not None:
-            raise ToolError(str(failed))
+            raise ToolError(Answer("this cannot be done", str(failed)).text())
         return text
 
     shown = [one for name, one in signature.parameters.items() if name != "stopped"]

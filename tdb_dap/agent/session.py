@@ -42,6 +42,8 @@ class Session:
         self._client: Client | None = None
         self._console: Console | None = None
         self.context: Path | None = None
+        self.opened = 0
+        """How many times a model was opened."""
         self.check_page = ""
         self._inputs: Path | None = None
         self._references: tuple[Path, ...] = ()
@@ -95,6 +97,8 @@ class Session:
         self._client, self._console, self.context = client, console, model
         self._inputs, self._references = own_inputs, references
         self._bookmarks = {}
+        self.check_page = ""
+        self.opened += 1
         return self._taken()
 
     def look(self, line: str) -> str:
@@ -103,8 +107,8 @@ class Session:
 
     def stop_at(self, place: str, condition: str, show: bool) -> str:
         """Run until a place is reached where a condition holds. ``show``: only in the session of a user."""
-        self.ask(f"tb {place}" + (f" if {condition}" if condition else ""))
-        return self.ask("c")
+        self._require_future()
+        return self.ask(f"until {place}" + (f" if {condition}" if condition else ""))
 
     def travel(self, direction: str, count: int, show: bool) -> str:
         """Go ``to`` command ``count``, ``forward`` or ``back`` by ``count`` ops, to the ``start`` or the ``end``."""
@@ -115,7 +119,27 @@ class Session:
             "start": "s",
             "end": "c",
         }
+        if direction in ("forward", "end"):
+            self._require_future()
         return self.ask(lines[direction])
+
+    def where(self) -> str:
+        """The open model and the moment: ``toy at command 9 of 58``; empty if none is open."""
+        if self._console is None or self._console.over or self.context is None:
+            return ""
+        done, count = self._progress()
+        return f"{self.context.name} at command {done} of {count}"
+
+    def _progress(self) -> tuple[int, int]:
+        """Commands that are executed, and how many there are."""
+        words = self.ask("info progress").replace(",", "").split()
+        done, count = [int(word) for word in words if word.isdigit()][:2]
+        return done, count
+
+    def _require_future(self) -> None:
+        done, count = self._progress()
+        if done == count:
+            raise BadInput("the program is at its end: travel 'back', 'start' or 'to' a command first")
 
     def remembered(self) -> str:
         """The moments that are remembered, a line each."""
@@ -124,8 +148,7 @@ class Session:
     def bookmark(self, name: str) -> str:
         """Remember this moment under a name, if one is given; all that are remembered."""
         if name:
-            words = self.ask("info progress").replace(",", "").split()
-            self._bookmarks[name] = next((int(word) for word in words if word.isdigit()), 0)
+            self._bookmarks[name] = self._progress()[0]
         return self.remembered()
 
     def ask(self, line: str) -> str:

@@ -10,6 +10,7 @@ from tdb_dap.agent import calls
 from tdb_dap.agent.answers import Answer
 from tdb_dap.agent.printed import finding_lines, following_call
 from tdb_dap.agent.session import Session
+from tdb_dap.engine.expressions.values import NOT_COMPUTED
 from tdb_dap.errors import BadInput
 from tdb_dap.version import __version__
 
@@ -37,6 +38,7 @@ class Tools:
             self.read_tensor,
             self.compare,
             self.explain,
+            self.trace,
             self.travel,
             self.bookmark,
             self.what_if,
@@ -61,8 +63,9 @@ class Tools:
         """
         place = self._session.allowed(directory)
         done = self._session.run(calls.run_triage, place, is_stopped=stopped)
-        following = following_call(done.text) or "open the context, then sanitize and check"
-        return Answer("something is wrong" if done.is_wrong else "nothing is wrong", done.text, following)
+        text, verb = following_call(done.text)
+        following = f"open and {verb}, as in the last line" if verb else "open the context, then sanitize and check"
+        return Answer("something is wrong" if done.is_wrong else "nothing is wrong", text, following)
 
     def check(self, stopped: Stopped, blame: bool = True) -> Answer:
         """Compare every op of the open model with its reference; blame: find which op is at fault by itself."""
@@ -83,13 +86,13 @@ class Tools:
     def stop_when(self, place: str, condition: str = "", show: bool = False) -> Answer:
         """Run from here until a place is reached: 'line 31', conv.normal, tpu.Softmax, B23, #loc("x").
 
-        condition: an expression that must hold there, such as max(abs(out[0])) > 100. show: as of travel.
+        condition: an expression that must hold there, such as max(abs(in[0])) > 100. show: as of travel.
         """
         where = place.removeprefix("line ").strip()
         if not where:
             raise BadInput("place: give a line of final.mlir, an instruction, an op or a command such as B23")
         reply = self._session.stop_at(where, condition, show)
-        return Answer("", reply, "read_tensor 'in[0]', compare 'out[0]', who_wrote 'in[0]'")
+        return Answer("", reply, "compare 'in[0]', who_wrote 'in[0]'; travel 'forward' before its result is compared")
 
     def who_wrote(self, expression: str, levels: int = 2) -> Answer:
         """Say which command wrote a tensor, slice or address last, and who wrote what that one read.
@@ -108,16 +111,29 @@ class Tools:
         return Answer("", "\n".join(kept) + more, "compare, or who_wrote")
 
     def compare(self, expression: str) -> Answer:
-        """Compare a tensor of the present op with its reference: the largest difference and where it is."""
+        """Compare a tensor that is computed with its reference: in[0], %16, #loc("x"); the largest difference."""
         at = self._session.look(f"p max(abs(real({expression}) - ref({expression})))")
         size = self._session.look(f"p max(abs(ref({expression})))")
-        return Answer(
-            "", f"largest difference: {at}\nlargest expected: {size}", "who_wrote with the index that differs"
-        )
+        quoted = f"largest difference: {at}\nlargest expected: {size}"
+        if NOT_COMPUTED in at:
+            return Answer("not yet computed: there is no verdict", quoted, "travel 'forward', then compare it by name")
+        return Answer("", quoted, "who_wrote with the index that differs")
 
     def explain(self, place: str = "") -> Answer:
         """Explain an op through all levels of compilation (a line of final.mlir), or a command in words (B12)."""
         return Answer("", self._session.look(f"explain {place}".strip()), "stop_when with that place")
+
+    def trace(self, point: str = "", when: str = "", where: str = "", history: str = "") -> Answer:
+        """Ask about the whole run, past and future, without moving: give one of the four.
+
+        point: 'max(out[0]) at tpu.Conv2D', a table. when: a condition such as max(abs(out[0])) > 6e4: first and last
+        time. where: the tensors x with a property, max(abs(x)) > 6e4. history: all that a tensor or address ever held.
+        """
+        questions = {"trace": point, "when": when, "where": where, "history": history}
+        given = [f"{verb} {text}" for verb, text in questions.items() if text.strip()]
+        if len(given) != 1:
+            raise BadInput("give one of point, when, where and history")
+        return Answer("", self._session.look(given[0]), "travel 'to' a moment of it, then read_tensor")
 
     def travel(self, direction: Direction, count: int = 1, show: bool = False) -> Answer:
         """Go to a moment: 'to' command number count, 'forward' or 'back' by count ops, 'start' or 'end'.
@@ -144,7 +160,8 @@ class Tools:
             raise BadInput("reduce writes files: start the server with --allow-edits")
         folder = self._session.allowed_new(output)
         done = self._session.run(calls.run_reduce, self._session.model().context, folder, is_stopped=stopped)
-        return Answer("alone it does not fail" if done.is_wrong else f"written to {folder}", done.text, "report")
+        text = f"{done.text}\nfolder: {folder}"
+        return Answer("alone it does not fail" if done.is_wrong else "written", text, "report")
 
     def report(self, stopped: Stopped) -> Answer:
         """Write a bug report in Markdown: verdict, numbers, commands to see it, versions."""

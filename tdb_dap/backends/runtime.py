@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadInput
 from tdb_dap.system.child_processes import outside_environment
+from tdb_dap.system.scratch import scratch_directory
 
 # A net of many layers takes minutes on the vendor's simulator.
 TIMEOUT = 600
@@ -91,8 +91,7 @@ class VendorRuntime:
         return tensor.dtype.decode(words).reshape(tensor.shape)
 
     def _run(self, given: Mapping[str, Array]) -> Mapping[str, Array]:
-        with tempfile.TemporaryDirectory(prefix="tdb-dap-") as scratch:
-            folder = Path(scratch)
+        with scratch_directory() as folder:
             model, inputs, outputs = folder / "model.bmodel", folder / "inputs.npz", folder / "outputs.npz"
             self._program.bmodel.copy_to(model)
             model = self._alone(model)

@@ -40,6 +40,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "explain": ("tools.explain", "explain an op through all levels of compilation, or a command"),
         "graph": ("tools.graph", "draw the ops of a model and the tensors between them"),
         "profile": ("tools.profile", "estimate the time of a model per op and per command"),
+        "trace": ("tools.trace", "show values over a whole run; say when, where, and what was there"),
     },
     "write": {
         "run": ("tools.run", "simulate a model and write its outputs"),
@@ -126,11 +127,19 @@ def _run(given: Sequence[str]) -> int:
         module = importlib.import_module(MODULES[name])
         module.arguments(parser)
         parser.add_argument("--quiet", action="store_true", help="no progress, no notices")
-        arguments = parser.parse_args(given[1:])
+        arguments = _parsed(parser, given[1:])
     except SystemExit as end:  # --help and --version
         return int(end.code or 0)
     with heard_by(Once(_silence if arguments.quiet else _remark)):
         return int(module.run(arguments))
+
+
+def _parsed(parser: _Parser, words: Sequence[str]) -> argparse.Namespace:
+    """The arguments, with options also between those that may be left out, unless there are further subcommands."""
+    try:
+        return parser.parse_intermixed_args(words)
+    except TypeError:
+        return parser.parse_args(words)
 
 
 def _without_command(given: Sequence[str]) -> int:

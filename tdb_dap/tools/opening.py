@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -21,6 +20,7 @@ from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.errors import BadInput
 from tdb_dap.system.notices import notice, picked_up
+from tdb_dap.system.scratch import scratch_directory
 from tdb_dap.targets.chips.registry import chip_of_library, target_for
 from tdb_dap.tools.programs import RECORDING, File, is_dynamic, keep_source, open_program
 
@@ -263,8 +263,8 @@ def _recorded_as_asked(
 
     _require_compiled_shapes(program, words, None)
     say(f"running the model on {recording}")
-    with tempfile.TemporaryDirectory(prefix="tdb-dap-") as folder:
-        path = Path(folder) / f"{program.net.name[:60]}{RECORDING}"
+    with scratch_directory() as folder:
+        path = folder / f"{program.net.name[:60]}{RECORDING}"
         record_elsewhere(program, address, words, path, token)
         return recorded(program, path)
 
@@ -281,8 +281,8 @@ def _run_by_the_vendor(
 
     chip = target_for(program.chip, str(program.context.bmodel))
     if is_recorded:
-        with tempfile.TemporaryDirectory(prefix="tdb-dap-") as folder:
-            recording = Path(folder) / f"{program.net.name[:60]}{RECORDING}"
+        with scratch_directory() as folder:
+            recording = folder / f"{program.net.name[:60]}{RECORDING}"
             try:
                 record_net(program, chip, words, recording, given)
                 return recorded(program, recording), []

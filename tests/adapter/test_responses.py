@@ -29,6 +29,8 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], ...]] = {
     "tdb/tensorData": ({**TENSOR, "start": 0, "count": 8},),
     "tdb/tensorStatistics": (TENSOR, {**TENSOR, "of": "error"}),
     "tdb/tensorWriters": (TENSOR, {**TENSOR, "index": [0, 0, 0, 0]}, {"expression": "R0:ui8[64]", "most": 1}),
+    "tdb/tensorHistory": ({"expression": "in[0]"}, {"expression": "R0:f32[64]", "most": 1}),
+    "tdb/trace": ({"expressions": ["max(out[0])"]}, {"message": "{max(in[0]):.2f} and {out[0]}", "place": "tpu.*"}),
     "tdb/tensorElement": ({**TENSOR, "index": [0, 0, 0, 0]},),
     "tdb/time": ({}, {"at": 0}, {"at": 58}),
     "tdb/marks": ({}, {"compare": True}),

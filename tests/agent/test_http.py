@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +19,8 @@ from tdb_dap.system.ports import AGENT_TOKEN
 from tests.zoo.zoos import model
 
 mcp = pytest.importorskip("mcp")
+
+from tdb_dap.agent.http import Door  # noqa: E402
 
 HELLO = (
     '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", '
@@ -144,3 +148,48 @@ def test_the_token_may_come_from_the_environment(tmp_path: Path) -> None:
     running = Served(tmp_path, token="from there", env={AGENT_TOKEN: "from there"})
     assert running.status("from there") == 200
     running.close()
+
+
+def test_silent_connections_shut_nobody_out(tmp_path: Path) -> None:
+    running = Served(tmp_path)
+    silent = [socket.create_connection(("127.0.0.1", running.port), 30) for _ in range(100)]
+    assert running.status(running.token) == 200
+    first = silent[0]
+    first.settimeout(30)
+    with contextlib.suppress(ConnectionResetError):
+        assert first.recv(1) == b"", "the oldest have made room"
+    for one in silent:
+        one.close()
+    assert running.status(running.token) == 200
+    running.close()
+
+
+def test_clients_that_leave_without_a_word_shut_nobody_out(tmp_path: Path) -> None:
+    running = Served(tmp_path)
+    assert {running.status(running.token) for _ in range(40)} == {200}
+    running.close()
+
+
+def test_a_stranger_has_some_seconds() -> None:
+    closed: list[str] = []
+
+    class Transport:
+        def __init__(self, port: int) -> None:
+            self.port = port
+
+        def get_extra_info(self, name: str) -> tuple[str, int]:
+            return "127.0.0.1", self.port
+
+        def abort(self) -> None:
+            closed.append(f"{self.port}")
+
+    async def story() -> None:
+        door = Door(strangers=2, admission=0.05)
+        for port in (1, 2, 3):
+            door.meet(Transport(port))  # type: ignore[arg-type]
+        assert closed == ["1"]
+        door.admit(("127.0.0.1", 3))
+        await anyio.sleep(0.2)
+        assert closed == ["1", "2"]
+
+    anyio.run(story)

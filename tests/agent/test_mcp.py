@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tdb_dap.errors import BadInput
 from tdb_dap.tools.patch.editor import Editor
 from tdb_dap.tools.programs import open_program
 from tests.samples import DATA
@@ -76,7 +77,8 @@ def test_from_a_wrong_tensor_to_its_writer(tmp_path: Path) -> None:
         report = await ask("report")
         assert "## Check: fails" in report
         assert "page 1 of" in report
-        assert "## Versions" in "".join([await ask("report", page=page) for page in range(1, 6)])
+        count = int(report.rpartition("page 1 of ")[2].split()[0])
+        assert "## Versions" in "".join([await ask("report", page=page) for page in range(1, count + 1)])
 
     talk(tmp_path, story)
 
@@ -91,8 +93,8 @@ def test_a_race_is_named_before_its_consequences_with_both_ops(tmp_path: Path) -
     async def story(ask: Ask) -> None:
         await ask("open", context=str(context), inputs=f"{context}/input.npz")
         lines = (await ask("sanitize")).splitlines()
-        assert lines[3].startswith("error [hazard] D7 of tpu.MatMul gemm15_Gemm (line 33): D7 dma.matrix writes")
-        assert lines[4] == "  with B24 of tpu.MatMul gemm15_Gemm (line 33)"
+        assert lines[4].startswith("error [hazard] D7 of tpu.MatMul gemm15_Gemm (line 33): D7 dma.matrix writes")
+        assert lines[5] == "  with B24 of tpu.MatMul gemm15_Gemm (line 33)"
 
     talk(tmp_path, story)
 
@@ -133,7 +135,7 @@ def test_every_tool_has_a_schema_and_a_question() -> None:
     async def look() -> None:
         async with mcp.Client(make_server(Session([DATA]))) as client:
             tools = (await client.list_tools()).tools
-            assert len(tools) == 14
+            assert len(tools) == 15
             for tool in tools:
                 assert tool.description
                 assert "page" in tool.input_schema["properties"]
@@ -293,7 +295,12 @@ def test_names_of_a_model_stay_quoted_data(tmp_path: Path) -> None:
 
 @given(st.text(max_size=6000), st.integers(-3, 9))
 def test_an_answer_is_short_and_its_quotation_whole(text: str, page: int) -> None:
-    shown = Answer("said", text + HOSTILE, "question").text(page)
+    answer = Answer("said", text + HOSTILE, "question")
+    try:
+        shown = answer.text(page)
+    except BadInput as error:
+        assert page > 1
+        shown = answer.text(int(str(error).split()[-1]))
     assert len(shown) < 2 * PAGE
     assert shown.count("<data>") == shown.count("</data>") == 1
 

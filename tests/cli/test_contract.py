@@ -97,6 +97,19 @@ VERBS = {
         ("diff {sample} {out}/nowhere",),
         ("diff {sample} {sample} --structure --report {out}/d.json", "diff {sample} {sample} --report {out}/d.md"),
     ),
+    "trace": Verb(
+        "trace {sample} max(out[0])",
+        cannot=(
+            "trace {sample}",
+            "trace {sample} max(nowhere)",
+            "trace {sample} max(out[0]) --when max(out[0])>1",
+            "trace {sample} --where max(out[0])>1",
+            "trace {sample} --history nowhere",
+            "trace {sample} max(out[0]) -o {out}/t.xlsx",
+            "trace {sample} --when max(out[0])>1 -o {out}/t.csv",
+        ),
+        writes=("trace {sample} max(out[0]) -o {out}/t.csv", "trace {sample} max(out[0]) -o {out}/t.html"),
+    ),
     "profile": Verb(
         "profile {sample} --quiet",
         cannot=("profile {out}/nowhere", "profile {sample} -o {out}/trace.txt"),

@@ -188,7 +188,8 @@ def test_a_path_may_hold_what_a_shell_obeys(runner: Runner) -> None:
     (folder / "toy").rename(folder / "a & b $(x) 'c'")
     runner.inputs["contexts"] = "models/a & b $(x) 'c'"
     assert runner.run() == 0, runner.log
-    assert (runner.folder / "work" / "tdb-dap-reports" / "models-a---b---x---c-.check.xml").exists()
+    (report,) = (runner.folder / "work" / "tdb-dap-reports").glob("models-a---b---x---c-+*.check.xml")
+    assert re.fullmatch(r".*\+[0-9a-f]{16}\.check", report.stem)
 
 
 @needs_bash
@@ -234,6 +235,63 @@ def test_what_names_hold_is_no_command_to_the_runner(runner: Runner) -> None:
     (row,) = {line for line in runner.summary.splitlines() if line.startswith("| ::error") and "| check |" in line}
     assert row.count(" | ") == 3
     assert "<b>" not in row
+
+
+@pytest.fixture
+def printing(tmp_path: Path) -> Callable[..., tuple[str, Path]]:
+    """The log of a run and its reports, whose program prints a text and names its context in a report."""
+
+    def run(text: str, *contexts: str) -> tuple[str, Path]:
+        for name in ("work", "temp", "bin"):
+            (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / "text").write_text(text)
+        program = tmp_path / "bin" / "tdb-dap"
+        program.write_text(
+            "#!/usr/bin/env bash\n"
+            'context="$2"; while [ "$1" != --report ]; do shift; done; printf "%s" "$context" >"$2"\n'
+            f"cat '{tmp_path / 'text'}'\n"
+        )
+        program.chmod(0o755)
+        runner = Runner(
+            tmp_path, {"contexts": "\n".join(contexts), "commands": "check"}, {"TDB_BIN": str(program.parent)}
+        )
+        assert runner.run() == 0, runner.log
+        return runner.log, tmp_path / "work" / "tdb-dap-reports" / "sarif"
+
+    return run
+
+
+@without_bash
+@pytest.mark.parametrize(
+    "text",
+    [
+        "::error::x",
+        "  ::add-mask::a",
+        "\t::error::x",
+        "op x ##[add-mask]a",
+        "##[error file=a]b",
+        "a\r::error::x",
+        "\u00a0::x",
+    ],
+)
+def test_nothing_that_is_printed_is_a_command_to_the_runner(
+    text: str, printing: Callable[..., tuple[str, Path]]
+) -> None:
+    log, _ = printing(f"before\n{text}\nafter\n", "models/toy")
+    commands = [line for line in re.split(r"[\r\n]", log) if line.strip().startswith("::") or "##[" in line]
+    assert commands == ["::group::tdb-dap check models-toy", "::endgroup::"]
+    assert "before" in log
+    assert "after" in log
+
+
+@without_bash
+def test_contexts_with_like_names_keep_their_own_reports(printing: Callable[..., tuple[str, Path]]) -> None:
+    contexts = ["a/b", "a-b", "a b", "a/b/c", "a-b/c", "a/b-c", "./a/d/", "ä/b", "a/b+c"]
+    _, reports = printing("", *contexts)
+    written = {file.name: file.read_text() for file in reports.iterdir()}
+    assert sorted(written.values()) == sorted(contexts)
+    assert written["a-b.check.sarif"] == "a/b"
+    assert written["a-d.check.sarif"] == "./a/d/"
 
 
 @needs_bash

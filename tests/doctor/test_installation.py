@@ -31,7 +31,7 @@ def test_each_way_of_installing_has_its_own_commands(tmp_path: Path, monkeypatch
     pip = "/opt/python -m pip"
     assert ways("registry") == [
         "pip",
-        f"{pip} install --force-reinstall tdb-dap",
+        f"{pip} install --force-reinstall WHEEL",
         f"{pip} install --force-reinstall 'numpy>=2'",
         f"{pip} uninstall other",
     ]
@@ -40,7 +40,7 @@ def test_each_way_of_installing_has_its_own_commands(tmp_path: Path, monkeypatch
     wheel = {"url": "file:///tmp/tdb_dap.whl", "archive_info": {}}
     assert ways("wheel", wheel)[:2] == ["pip", f"{pip} install --force-reinstall /tmp/tdb_dap.whl"]
     secret = {"url": "https://me:token@example.org/x.zip"}
-    assert ways("secret", secret)[1] == f"{pip} install --force-reinstall tdb-dap"
+    assert ways("secret", secret)[1] == f"{pip} install --force-reinstall WHEEL"
     assert ways("pipx", marker="pipx_metadata.json") == [
         "pipx",
         "pipx reinstall tdb-dap",
@@ -62,7 +62,7 @@ def test_notes_of_an_installer_that_are_damaged_are_no_notes(tmp_path: Path, mon
             found = installed(tmp_path / str(number), patched, {})
             (file,) = (tmp_path / str(number)).rglob("direct_url.json")
             file.write_text(text)
-            assert found.again == "/opt/python -m pip install --force-reinstall tdb-dap"
+            assert found.again == "/opt/python -m pip install --force-reinstall WHEEL"
 
 
 def test_sources_without_an_installation_are_said_to_be_that(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def test_a_frozen_program_is_recognized(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_mixture_of_two_versions_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = installed(tmp_path, monkeypatch, version="0.0.1")
     version, way = found.checks()
-    assert (version.status, version.mend) == ("error", "/opt/python -m pip install --force-reinstall tdb-dap")
+    assert (version.status, version.mend) == ("error", "/opt/python -m pip install --force-reinstall WHEEL")
     assert version.text.endswith("but installed as 0.0.1: parts of two versions are mixed")
     assert (way.status, way.text) == ("ok", "in a Python environment (pip)")
 

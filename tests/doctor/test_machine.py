@@ -22,7 +22,9 @@ def test_python_is_new_enough_or_not() -> None:
     assert (found.status, found.mend) == ("ok", "")
     assert found.text.endswith(f" bits, {sys.executable}")
     old = only(machine.python(HERE, (3, 9, 1)))
-    assert (old.status, old.mend) == ("error", "uv tool install --python 3.10 tdb-dap")
+    assert old.status == "error"
+    assert old.mend.startswith("uv tool install --python 3.10 ")
+    assert not old.mend.endswith(" tdb-dap"), "no index is told to have it"
     assert "3.9.1" in old.text
 
 
@@ -127,7 +129,7 @@ def test_a_vendor_s_library_is_there_missing_or_damaged(tmp_path: Path, monkeypa
     assert (found["BM1688"].status, found["BM1688"].mend) == ("error", "tdb-dap backends fetch")
     assert found["BM1688"].text == "libcmodel_bm1688.so (TPUC_ROOT) is no library for Linux"
     assert (found[""].status, found[""].mend) == ("note", "tdb-dap backends fetch")
-    missing = "BM1684, BM1684X2, BM1690, BM1690E, CV184X, SG2380, SGTPUV8"
+    missing = "BM1684, BM1684X2, BM1690, BM1690E, CV184X, SG2380, SGTPUV8, CV180X, CV181X, CV182X, CV183X"
     assert found[""].text.startswith(f"the vendor's simulator is not here for {missing}; ")
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
     assert only(executing.simulators()).text.startswith("the vendor's simulators are for Linux on x86-64")

@@ -14,6 +14,7 @@ from tdb_dap.engine.recording.payloads import Block, Region
 from tdb_dap.engine.recording.recording import Recording
 from tdb_dap.engine.recording.writer import Writer
 from tdb_dap.errors import BadInput, TdbError
+from tests.limits import address_space
 from tests.samples import DATA
 
 SOUND = [DATA / "recordings" / name for name in ("mixed_bm1684.tdbrec", "pipeline_bm1684x.tdbrec")]
@@ -42,6 +43,20 @@ def written(rows: list[Row], recording: Recording, file: Path) -> Path:
             writer.attach(name, content)
         writer.done({})
     return file
+
+
+def test_events_are_bounded_by_the_size_of_the_file(tmp_path: Path) -> None:
+    """Four million empty events pack to a few kilobytes, and took 100 bytes of memory each."""
+    recording = Recording.read(SOUND[0])
+    path = tmp_path / "many.tdbrec"
+    with Writer(path, recording.head) as writer:
+        lot = form.event(form.Event.COMMAND) * (1 << 18)
+        for _ in range(16):
+            writer.events(lot)
+        writer.done({})
+    assert path.stat().st_size < 1 << 20
+    with address_space(), pytest.raises(BadInput, match="has more than 1,048,576 events, too many for its size"):
+        Recording.read(path)
 
 
 def spoiled(row: Row, rng: Random) -> list[Row]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 from pathlib import Path
 from typing import Any
 
@@ -99,16 +98,12 @@ def test_the_last_writer_of_a_tensor_is_found() -> None:
     assert run.accesses.last_writer(ByteRanges.of(PROGRAM.inputs[0].view), run.ordinal) is None
 
 
-def test_weights_are_mapped_and_each_machine_writes_its_own_pages(tmp_path: Path) -> None:
-    """The weights are a private mapping of the file: no copy, and an edit is seen nowhere else."""
+def test_each_machine_writes_its_own_weights(tmp_path: Path) -> None:
+    """An edit is seen nowhere else, and a reset takes it back."""
     PROGRAM.bmodel.copy_to(tmp_path / "sample.bmodel")
     program = open_program(tmp_path / "sample.bmodel")
     run, other = Machine(program), Machine(program)
     (weights,) = [r for r in run.memory.regions(Space.GLOBAL) if r.title == "weights"]
-    base = weights.data
-    while isinstance(base, np.ndarray) and base.base is not None:
-        base = base.base
-    assert isinstance(base, mmap.mmap | memoryview)
     before = weights.data[:16].tobytes()
     run.write_bytes(Space.GLOBAL, 0, weights.start, bytes(16))
     assert other.memory.read_bytes(Space.GLOBAL, weights.start, 16) == before

@@ -114,3 +114,63 @@ def test_a_session_shows_it_everywhere(client: DapClient, toy: Toy) -> None:
 def frame(client: DapClient) -> int:
     frames = client.request("stackTrace", threadId=client.thread)["stackFrames"]
     return int(next(each["id"] for each in frames if each["name"].startswith("tpu.")))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "out[0] + 1",
+        "max(abs(out[0]))",
+        "max(abs(real(out[0]) - ref(out[0])))",
+        "out[0][0, 0, 0, 0]",
+        "out[0] > 3",
+        "%16 * 0",
+        "-%16",
+        "not max(%16)",
+        "cosine(%16, ref(%16))",
+        "1 if max(%16) > 0 else 2",
+        "where(%16 > 0)",
+        "sort(ravel(real(%16)))[0]",
+    ],
+)
+def test_what_is_computed_from_what_is_not_yet_computed_is_not_yet_computed(expression: str, toy: Toy) -> None:
+    with closing(tdb_dap.open(toy.directory, inputs=toy.inputs, reference=toy.reference)) as debugger:
+        debugger.breakpoints.add(f"mlir:{toy.line_of('%16 = ')}")
+        debugger.run()
+        value = debugger.evaluate(expression)
+        assert value.pending
+        assert value.text().endswith("(not yet computed)")
+        assert debugger.evaluate(f"0 * ({expression})").pending
+        with pytest.raises(BadExpression, match="is not yet computed"):
+            debugger.inspector.holds(expression, debugger.scope())
+        debugger.step(1, "op")
+        value = debugger.evaluate(expression.replace("out[0]", "%16"))
+        assert "not yet computed" not in value.text()
+
+
+@pytest.mark.parametrize(
+    "expression", ["shape(out[0])", "len(out[0])", "size(%16)", "ndim(%16)", "ref(out[0])", "max(in[0])", "in[0] + 1"]
+)
+def test_what_needs_no_numbers_of_a_result_is_known_before(expression: str, toy: Toy) -> None:
+    with closing(tdb_dap.open(toy.directory, inputs=toy.inputs, reference=toy.reference)) as debugger:
+        debugger.breakpoints.add(f"mlir:{toy.line_of('%16 = ')}")
+        debugger.run()
+        assert not debugger.evaluate(expression).pending
+
+
+def test_what_is_not_yet_computed_is_neither_written_nor_formatted(client: DapClient, toy: Toy) -> None:
+    line = toy.line_of("%16 = ")
+    client.launch(toy.directory, inputs=str(toy.inputs))
+    client.expect_stopped("entry")
+    client.console(f"until {line}")
+    client.expect_stopped("breakpoint")
+    assert "is not yet computed" in client.refusal("evaluate", expression="set in[0] = out[0]", context="repl")
+    client.request(
+        "setBreakpoints",
+        source={"path": str(toy.mlir)},
+        breakpoints=[{"line": line + 1, "logMessage": "first {max(out[0]):.2f}"}],
+    )
+    client.console("until tpu.Softmax")
+    client.expect_stopped("breakpoint")
+    assert "first (not yet computed)" in client.printed()
+    client.disconnect()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tdb_dap.tools.llm.opening import open_model, open_pipeline
 from tdb_dap.tools.llm.pipeline_file import read_pipeline
 from tests.command_line import tdb_dap
 from tests.dap_client import DapClient
+from tests.limits import address_space
 from tests.llm.models import PROMPT, QWEN, program
 
 ANSWER = """
@@ -96,6 +98,26 @@ def test_everything_takes_it(pipeline: Path, client: DapClient) -> None:
     client.disconnect()
 
 
+NOTHING = {"for": "k", "until": 0, "steps": []}
+
+
+@pytest.mark.parametrize("part", ["{value: *i}", "[*i]"])
+def test_aliases_do_not_make_more_of_a_file_than_it_holds(tmp_path: Path, part: str) -> None:
+    """Nine lists of ten times the one before are a billion numbers in 200 bytes."""
+    names = "abcdefghi"
+    lists = [f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]" for before, name in pairwise(names)]
+    path = tmp_path / "steps.yaml"
+    path.write_text("\n".join([f"a: &a [{', '.join('1' * 10)}]", *lists, f"steps: {part}"]))
+    with address_space(), pytest.raises(BadInput, match=r"aliases \(\*name\) repeat more than it holds"):
+        open_pipeline(QWEN, path)
+    path.write_text("a: &a [*a]")
+    with pytest.raises(BadInput, match="an alias stands inside of what it repeats"):
+        open_pipeline(QWEN, path)
+    path.write_text("a: &a [1, 2]\nb: [*a, *a]")
+    with pytest.raises(BadInput, match="is no list of steps"):
+        open_pipeline(QWEN, path)
+
+
 @pytest.mark.parametrize(
     ("steps", "says"),
     [
@@ -125,6 +147,10 @@ def test_everything_takes_it(pipeline: Path, client: DapClient) -> None:
         ([{"launch": "b_{__import__('os')}"}], "cannot be computed"),
         ([{"fill": "lm_head.hidden_states", "value": 0}], "launches no net; add a step such as 'launch: encoder'"),
         ([{"for": "i", "until": 400, "steps": [{"for": "j", "until": 400, "steps": [{"launch": "a"}]}]}], "more than"),
+        (
+            [{"for": "i", "until": 9**5, "steps": [{"for": "j", "until": 9**5, "steps": [NOTHING]}]}],
+            "all loops together run more than 400,000 times",
+        ),
         ([{"launch": "decoder"}], "there is no net decoder"),
         ([{"launch": "lm_head:3"}], "there is no net lm_head with a stage 3"),
         ([{"launch": "lm_head"}, {"copy": "lm_head.x", "to": "lm_head.y"}], "net lm_head has no input or output x"),

@@ -74,6 +74,23 @@ def test_a_template_that_cannot_be_used(tmp_path: Path, template: str | None, sa
         prompt_ids("cat", write_tokenizer(tmp_path, template), chat=True)
 
 
+@pytest.mark.parametrize(
+    ("template", "says"),
+    [
+        ("{{ 'x' * 3000000000 }}", "asks for more than 1 GiB of memory"),
+        ("{{ 'x' * 3000000 }}", "makes 3,000,000 characters; 1,048,576 are read"),
+        ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "takes more than 2 seconds"),
+        ("{# nothing #}", "makes an empty text"),
+    ],
+)
+def test_a_template_that_asks_for_too_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: str, says: str
+) -> None:
+    monkeypatch.setattr("tdb_dap.tools.llm.words._PATIENCE", 2.0 if "takes" in says else 60.0)
+    with pytest.raises(BadInput, match=says):
+        prompt_ids("cat", write_tokenizer(tmp_path, template), chat=True)
+
+
 def test_a_chat_needs_a_text(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="a chat begins with a text"):
         prompt_ids([5], write_tokenizer(tmp_path), chat=True)

@@ -17,9 +17,23 @@ mkdir -p "$TDB_REPORTS/sarif" || exit 2
 # Text for a cell of a table: one line, without what Markdown obeys.
 cell() { printf '%s' "$1" | tr '\n\r\t' '   ' | sed -e 's/&/\&amp;/g; s/</\&lt;/g; s/[][\\`*_|~]/\\&/g' | cut -c1-400; }
 
+# Text for the log. The runner obeys :: at the beginning of a line and ##[ anywhere in it; a line may end in CR.
+harmless() { tr '\r' ' ' | sed -e 's/::/: :/g; s/##\[/# #[/g'; }
+
+# File name for a context: its path with - for /, and a hash after + where the path has other signs or a - itself.
+name_of() {
+  local path name
+  path="$(printf '%s' "$1" | sed -e 's|//*|/|g; s|^\./||; s|/$||')"
+  name="$(printf '%s' "$path" | sed -e 's|[^A-Za-z0-9._-]|-|g')"
+  case "$path" in
+    *[!A-Za-z0-9._/]*) name+="+$(printf '%s' "$path" | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c1-16)" ;;
+  esac
+  printf '%s' "$name"
+}
+
 run() { # COMMAND CONTEXT
   local command="$1" context="$2" name words base file output code
-  name="$(printf '%s' "$context" | sed -e 's|^\./||; s|/*$||; s|[^A-Za-z0-9._-]|-|g')"
+  name="$(name_of "$context")"
   base="$TDB_REPORTS/$name.$command"
   words=("$command" "$context" --quiet)
   [ -z "$TDB_INPUTS" ] || words+=(--inputs "${TDB_INPUTS//\{context\}/$context}")
@@ -36,8 +50,7 @@ run() { # COMMAND CONTEXT
   echo "::group::tdb-dap $command $name"
   output="$("$TDB_BIN/tdb-dap" "${words[@]}" 2>&1)"
   code=$?
-  # What a model's names hold is no command to the runner.
-  printf '%s\n' "$output" | sed -e 's/^\( *\)::/\1: :/; s/^\( *\)##\[/\1# #[/'
+  printf '%s\n' "$output" | harmless
   echo "::endgroup::"
   [ "$code" -le "$worst" ] || worst="$code"
   local result="nothing new" last
@@ -58,7 +71,7 @@ while IFS= read -r context; do
   for command in $TDB_COMMANDS; do
     case "$command" in
       check | sanitize) run "$command" "$context" ;;
-      *) echo "tdb-dap: error: commands: $command is neither check nor sanitize" >&2 && exit 2 ;;
+      *) printf '%s\n' "tdb-dap: error: commands: $command is neither check nor sanitize" | harmless >&2 && exit 2 ;;
     esac
   done
 done <<<"$TDB_CONTEXTS"

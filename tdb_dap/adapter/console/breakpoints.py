@@ -12,6 +12,7 @@ from tdb_dap.errors import BadExpression
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.handles import Frame
     from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.control.breakpoints import Breakpoint
 
 
 @verb(
@@ -34,14 +35,20 @@ def _temporary(session: Session, rest: str, frame: Frame | None) -> str:
 
 def add_breakpoint(session: Session, text: str, temporary: bool) -> str:
     """Set a breakpoint and report its location."""
+    added = set_breakpoint(session, text, temporary)
+    places = len(added.stops)
+    condition = f" if {added.condition}" if added.condition else ""
+    where = f"{added.text}{condition} ({places} place{'s' if places != 1 else ''})"
+    return added.message or f"breakpoint {added.id}: {where}"
+
+
+def set_breakpoint(session: Session, text: str, temporary: bool) -> Breakpoint:
+    """Set the breakpoint of ``PLACE [if CONDITION]``."""
     place, _, condition = text.partition(" if ")
     if place.strip().isdecimal():  # a line of the text that the user looks at
         shows_listing = session.by_instruction or not has_mlir(session)
         place = f"asm:{place.strip()}" if shows_listing else f"mlir:{line_here(session, int(place))}"
-        text = f"{place} if {condition}" if condition else place
-    added = session.debugger.breakpoints.add(place.strip(), condition.strip() or None, temporary=temporary)
-    places = len(added.stops)
-    return added.message or f"breakpoint {added.id}: {text} ({places} place{'s' if places != 1 else ''})"
+    return session.debugger.breakpoints.add(place.strip(), condition.strip() or None, temporary=temporary)
 
 
 def line_here(session: Session, line: int) -> int:

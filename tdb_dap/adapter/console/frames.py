@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tdb_dap.adapter.console.breakpoints import add_breakpoint
+from tdb_dap.adapter.console.breakpoints import set_breakpoint
 from tdb_dap.adapter.console.inspecting import TOPICS
 from tdb_dap.adapter.console.verbs import count, execute, resume_quietly, verb
 from tdb_dap.adapter.requests.stack_trace import frames
@@ -15,6 +15,8 @@ from tdb_dap.errors import BadExpression
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.handles import Frame
     from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.stops import Stop
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ def _place(levels: list[_Level], frame: Frame | None) -> int:
     return next((i for i, level in enumerate(levels) if level.frame == frame), 0)
 
 
-@verb("bt", "where", "backtrace", help="the call stack, innermost frame first; => marks the frame of expressions")
+@verb("bt", "backtrace", help="the call stack, innermost frame first; => marks the frame of expressions")
 def _backtrace(session: Session, rest: str, frame: Frame | None) -> str:
     levels = _levels(session)
     now = _place(levels, frame)
@@ -82,13 +84,28 @@ def _reverse_finish(session: Session, rest: str, frame: Frame | None) -> str:
     return resume_quietly(session, lambda d: d.step(-1, "group"))
 
 
-@verb("until", usage="[PLACE]", help="run to a place, as if tb stood there; without one: the next op", takes="place")
+@verb(
+    "until",
+    usage="[PLACE [if CONDITION]]",
+    help="run to a place, without leaving a breakpoint there; without one: the next op",
+    takes="place",
+)
 def _until(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest:
         return execute(session, "n", frame)
-    reply = add_breakpoint(session, rest, temporary=True)
-    execute(session, "c", frame)
-    return reply
+    added = set_breakpoint(session, rest, temporary=True)
+    if not added.stops:
+        session.debugger.breakpoints.remove(added)
+        raise BadExpression(added.message)
+
+    def go(debugger: Debugger) -> Stop:
+        stop = debugger.run()
+        debugger.breakpoints.remove(added)
+        if stop.reason == "end":
+            session.output(f"{rest} was not reached from here")
+        return stop
+
+    return resume_quietly(session, go)
 
 
 def _info_locals(session: Session, rest: str, frame: Frame | None) -> str:

@@ -69,6 +69,7 @@ _TITLES = {
     "sanitizing": "Find what is wrong",
     "explaining": "Find what is wrong",
     "time_travel": "Writers, watches and edits",
+    "asking": "Ask about the whole run",
     "session": "Session",
     "verbs": "Session",
     "answers": "Find what is wrong",

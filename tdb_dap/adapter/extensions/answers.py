@@ -199,7 +199,7 @@ def _attention(session: Session, rest: str, frame: Frame | None) -> str:
     present = [number for number, value in enumerate(names.operands()) if value.view is not None]
     mask = f", in[{present[3]}]" if len(present) > _WITH_MASK else ""
     expression = f"attention(in[0], in[1]{mask or ', None'}, {op.attributes['scale']})"
-    weights = session.debugger.evaluate(expression, names).array
+    weights = session.debugger.evaluate(expression, names).computed
     lines = [f"{expression}: heads, queries, keys; the last query"]
     for head, row in enumerate(weights[:, -1, :]):
         most = np.argsort(-row, kind="stable")[:_SHOWN_KEYS]

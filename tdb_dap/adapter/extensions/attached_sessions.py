@@ -274,7 +274,7 @@ class _AttachedSession:
         return starts[max(index, 0)] if index < len(starts) else len(debugger.program.commands)
 
     def _reached(self, place: str, condition: str | None) -> int:
-        """The next moment at a place where a condition holds; the end if there is none."""
+        """The next moment at a place where a condition holds; BadInput if there is none."""
         debugger = self._session.debugger
         location = resolve(debugger.program, f"mlir:{place}" if place.isdigit() else place)
         if not location.spans:
@@ -285,9 +285,9 @@ class _AttachedSession:
                     return moment
                 self._session.check_withdrawn()
                 with self._elsewhere(moment):
-                    if debugger.evaluate(condition).array.any():
+                    if debugger.inspector.holds(condition, debugger.scope()):
                         return moment
-        return len(debugger.program.commands)
+        raise BadInput(f"{place}{f' if {condition}' if condition else ''} is not reached from here")
 
     def _text(self, moment: int) -> str:
         program = self._session.debugger.program

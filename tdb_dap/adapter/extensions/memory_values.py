@@ -79,7 +79,7 @@ def set_memory(session: Session, arguments: SetMemoryArguments) -> WrittenNumber
     dtype = _dtype(arguments.dtype)
     space, core, start = _place(session, arguments)
     try:
-        numbers = debugger.evaluate(arguments.value, names_at(session, None)).array
+        numbers = debugger.evaluate(arguments.value, names_at(session, None)).computed
     except BadExpression as error:
         raise BadExpression(f"{error}; write one number, such as -1.5, 0x1f, nan or in[0][0,0,0,0]") from None
     if numbers.size != 1:

@@ -51,7 +51,7 @@ def announce(session: Session, place: ByteRanges | None = None) -> None:
 def set_part(session: Session, part: Part, text: str, frame: Frame | None) -> None:
     """Overwrite a part of memory with the value of an expression."""
     debugger = session.debugger
-    assign(debugger.machine, part, debugger.evaluate(stored_of(text), names_at(session, frame)).array)
+    assign(debugger.machine, part, debugger.evaluate(stored_of(text), names_at(session, frame)).computed)
     announce(session, part.ranges)
 
 

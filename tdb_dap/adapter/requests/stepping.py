@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tdb_dap.adapter.protocol.types import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger
     from tdb_dap.engine.control.stepping import Unit
     from tdb_dap.engine.control.stops import Stop
+    from tdb_dap.engine.program.program import Program
 
 _MOST_TARGETS = 100
 
@@ -78,6 +80,7 @@ def resume(
 def run(session: Session, debugger: Debugger, go: Callable[[Debugger], Stop], stay: bool = False) -> None:
     """Run now, as ``resume``."""
     session.unreported = False
+    _note_outdated(session, debugger)
     debugger.forget_pause()
     session.handles.clear()
     session.running = True
@@ -94,6 +97,25 @@ def run(session: Session, debugger: Debugger, go: Callable[[Debugger], Stop], st
         session.by_instruction = stop.level == "command"
     if not session.unreported:
         report(session, stop, stay)
+
+
+@dataclass
+class _Noted:
+    """``program``: the one of which was said that its file has changed."""
+
+    program: Program | None = None
+
+
+def _note_outdated(session: Session, debugger: Debugger) -> None:
+    """Say once that the compiled file is another one now: the session goes on with what it has opened."""
+    noted, content = session.feature(_Noted), debugger.program.content
+    if content is not None and noted.program is not debugger.program and content.has_changed:
+        noted.program = debugger.program
+        session.output(
+            f"{content.path.name} has changed since it was opened. This session runs the old one; restart it, or type "
+            "reload, for the new one.",
+            "important",
+        )
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -22,6 +21,7 @@ from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
 from tdb_dap.system.child_processes import command, outside_environment
+from tdb_dap.system.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.compiled_program import CompiledProgram
@@ -89,8 +89,7 @@ def record_nets(
     if library is None or not library.runtime:
         raise BadInput(f"how to run nets of {chip.name} on the vendor's runtime is not known")
     folder = _folder(library, given)
-    with tempfile.TemporaryDirectory(prefix="tdb-dap-") as scratch:
-        here = Path(scratch)
+    with scratch_directory() as here:
         (here / _EMULATOR).symlink_to((folder / library.file).absolute())
         bmodel.copy_to(here / "model.bmodel")
         if library.kernel_module and (folder / library.kernel_module).is_file():

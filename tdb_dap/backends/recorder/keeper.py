@@ -13,7 +13,6 @@ import signal
 import socket
 import struct
 import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from types import FrameType
 from typing import IO
 
 from tdb_dap.errors import BadInput
+from tdb_dap.system.scratch import SOCKET_PATH, scratch_directory
 
 _CAPACITY = 1 << 20
 _SHARED = struct.Struct("<IIQQ")
@@ -52,8 +52,7 @@ class Keeper:
 
         ``output``: takes what the program prints, if not the terminal.
         """
-        with tempfile.TemporaryDirectory(prefix="tdb-dap-") as name:
-            folder = Path(name)
+        with scratch_directory(SOCKET_PATH) as folder:
             with (folder / "buffer").open("w+b") as file:
                 _reserve(file.fileno(), _SHARED.size + _CAPACITY, folder)
                 shared = mmap.mmap(file.fileno(), _SHARED.size + _CAPACITY)
@@ -64,7 +63,8 @@ class Keeper:
                 reader = threading.Thread(target=self._read, args=(listener, shared))
                 reader.start()
                 try:
-                    code = _run(command, {**environment, _VARIABLE: name, "LD_PRELOAD": ":".join(preload)}, output)
+                    own = {_VARIABLE: str(folder), "LD_PRELOAD": ":".join(preload)}
+                    code = _run(command, {**environment, **own}, output)
                 finally:
                     listener.shutdown(socket.SHUT_RDWR)
                     reader.join()

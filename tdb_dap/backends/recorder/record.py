@@ -56,7 +56,7 @@ def library() -> Path:
     if not LIBRARY.exists():
         raise BadInput(
             f"the recorder was not built: {LIBRARY.name} is missing; install a C compiler, such as gcc, and then "
-            "tdb-dap again from its source: pip install --force-reinstall --no-binary tdb-dap tdb-dap"
+            "tdb-dap again from its sources: pip install --force-reinstall DIRECTORY"
         )
     return LIBRARY
 
@@ -69,7 +69,7 @@ def record(
     ``environment``: of the program; default: that of this one. ``output``: takes what it prints, if not the terminal.
 
     BadInput if it cannot be started, or the file cannot be written to the end; what is in it then can be read.
-    If nothing was recorded there is no file.
+    If nothing was recorded there is no file, and what was at ``path`` is as it was.
     """
     refuse_unwritable(path)
     code_library = library()
@@ -80,21 +80,16 @@ def record(
     sink = _Sink(writer)
     keeper = Keeper(code_library, sink.take)
     with writer:
+        code = keeper.run(command, outside_environment() if environment is None else environment, output)
         try:
-            code = keeper.run(command, outside_environment() if environment is None else environment, output)
-        except BadInput:
-            path.unlink()
-            raise
-        try:
-            if keeper.error is None:
+            if keeper.error is None and sink.counts:
                 writer.done({"exit": code, "events": sink.named_counts(), "others": keeper.others})
         except OSError as error:
             keeper.error = error
     if keeper.error is not None:
         reason = keeper.error.strerror or keeper.error
-        raise BadInput(f"{path}: could not be written to the end: {reason}; what was recorded before can be read")
-    if not sink.counts:
-        path.unlink()
+        kept = "what was recorded before can be read" if writer.has_content else "nothing of it was kept"
+        raise BadInput(f"{path}: could not be written to the end: {reason}; {kept}")
     return Outcome(code, writer.size if sink.counts else 0, sink.counts[form.Event.COMMAND], keeper.others)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
@@ -13,6 +13,7 @@ from tdb_dap.backends.remote.channel import CHUNK
 from tdb_dap.backends.remote.messages import Give, Record, Recorded
 from tdb_dap.errors import BadInput
 from tdb_dap.system.child_processes import command
+from tdb_dap.system.scratch import scratch_directory
 
 FILES = {
     "model": "compilation.bmodel",
@@ -35,7 +36,8 @@ class Recordings:
     def __init__(self, most: int, libraries: Path | None) -> None:
         self._most = most
         self._libraries = libraries
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
+        self._scratch = ExitStack()
         self._files: dict[str, IO[bytes]] = {}
         self._given = 0
 
@@ -47,9 +49,9 @@ class Recordings:
             self.close()
             raise BadInput(f"{given:,} bytes of files are more than a client may give here: {self._most:,} (--memory)")
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="tdb-dap-")
+            self._folder = self._scratch.enter_context(scratch_directory())
         if part.file not in self._files:
-            self._files[part.file] = (Path(self._folder.name) / FILES[part.file]).open("wb")
+            self._files[part.file] = (self._folder / FILES[part.file]).open("wb")
         self._files[part.file].write(part.data)
 
     def record(self, request: Record, is_over: Callable[[], bool]) -> Iterator[Recorded]:
@@ -59,7 +61,7 @@ class Recordings:
         """
         if self._folder is None or "model" not in self._files:
             raise BadInput("no model was given to run")
-        folder = Path(self._folder.name)
+        folder = self._folder
         for file in self._files.values():
             file.close()
         libraries = str(self._libraries) if self._libraries is not None else None
@@ -102,6 +104,5 @@ class Recordings:
             file.close()
         self._files.clear()
         self._given = 0
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
+        self._scratch.close()
+        self._folder = None

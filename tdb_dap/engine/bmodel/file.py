@@ -6,8 +6,9 @@ import struct
 from pathlib import Path
 
 from tdb_dap.engine.bmodel.metadata import read_metadata
-from tdb_dap.engine.bmodel.model_file import ModelFile, mapped
+from tdb_dap.engine.bmodel.model_file import ModelFile
 from tdb_dap.engine.files.bounded_files import size_of
+from tdb_dap.engine.files.file_bytes import FileBytes
 from tdb_dap.errors import BadInput
 
 MAGIC = 0xFF55AAEE
@@ -20,7 +21,8 @@ class Bmodel(ModelFile):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        data = mapped(path)
+        self.content = FileBytes(path)
+        data = self.content.data
         self.file_size = size_of(path)
         if data.size < HEADER_BYTES:
             raise BadInput(f"{path}: not a bmodel: {data.size:,} bytes are less than its {HEADER_BYTES}-byte header")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.bmodel import SubnetInfo
+from tdb_dap.engine.files.file_bytes import FileBytes
 from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import Description, EncodedCommands, LazyMapping, Target
 from tdb_dap.engine.hardware.views import Operand, View
@@ -223,7 +224,9 @@ class Commands(Sequence[Command]):
     ) -> None:
         self.columns = columns
         self.target = target
-        self.payload = payload
+        self._payload = payload
+        self.content: FileBytes | None = None
+        """The file that the payload may be mapped from."""
         self.subnets = subnets
         self.stand_ins = stand_ins
         self.target_at = target_at or (lambda core, ordinal: target)
@@ -232,6 +235,13 @@ class Commands(Sequence[Command]):
         self.lines_of = lines_of
         self._kept: OrderedDict[int, Command] = OrderedDict()
         self._register_writes: dict[int, tuple[list[int], list[Mapping[int, tuple[int, int]]]]] | None = None
+
+    @property
+    def payload(self) -> NDArray[np.uint8]:
+        """The bytes that hold the descriptors; BadInput if they are mapped from a file that was written since."""
+        if self.content is not None:
+            self.content.require_intact()
+        return self._payload
 
     def registers(self, core: int, ordinal: int) -> Mapping[int, int]:
         """The configuration registers of a core before a command: what its earlier register writes left."""

@@ -14,9 +14,11 @@ from tdb_dap.engine.machine.undo_log import OverwrittenBytes, OverwrittenView
 from tdb_dap.errors import TdbError
 
 if TYPE_CHECKING:
+    from tdb_dap.engine.control.breakpoint_specs import Watched
     from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.expressions.scope import Scope
     from tdb_dap.engine.hardware.memory import Memory
+    from tdb_dap.engine.machine.machine import Machine
     from tdb_dap.engine.machine.undo_log import Change
 
 
@@ -43,7 +45,9 @@ class BreakpointConditions:
         here = self._inspector.ordinal
         verdict = breakpoint.verdicts.get(here)
         if verdict is None:
-            verdict = breakpoint.verdicts[here] = self._changes(breakpoint) and self._condition(breakpoint)
+            verdict = breakpoint.verdicts[here] = is_access(
+                breakpoint.location.watched, self._inspector.machine
+            ) and self._condition(breakpoint)
         return verdict
 
     def _condition(self, breakpoint: Breakpoint) -> bool:
@@ -51,19 +55,10 @@ class BreakpointConditions:
             return True
         inspector = self._inspector
         try:
-            result = inspector.evaluate(breakpoint.condition, self._scope(breakpoint))
-            return bool(result.array.any())
+            return inspector.holds(breakpoint.condition, self._scope(breakpoint))
         except TdbError as error:
             inspector.listener.log_point(Message(f"breakpoint {breakpoint.id}: condition: {error}"), breakpoint)
             return True
-
-    def _changes(self, breakpoint: Breakpoint) -> bool:
-        """For a watch on changes: whether the last command has given any of its bytes another value."""
-        watched = breakpoint.location.watched
-        if watched is None or watched.access != "change":
-            return True
-        machine = self._inspector.machine
-        return any(_differs(change, machine.memory, watched.ranges) for change in machine.latest_changes())
 
     def _is_the_hit(self, breakpoint: Breakpoint) -> bool:
         if breakpoint.hit is None:
@@ -78,6 +73,13 @@ class BreakpointConditions:
                         with inspector.machine.before_edits():
                             self._holds(breakpoint)
         return parse_hit_condition(breakpoint.hit)(breakpoint.hits_until(inspector.ordinal))
+
+
+def is_access(watched: Watched | None, machine: Machine) -> bool:
+    """For a watch on changes: whether the last command has given any of its bytes another value; else true."""
+    if watched is None or watched.access != "change":
+        return True
+    return any(_differs(change, machine.memory, watched.ranges) for change in machine.latest_changes())
 
 
 def _differs(change: Change, memory: Memory, place: ByteRanges) -> bool:

@@ -64,6 +64,14 @@ class Inspector:
         """Value of an expression; BadExpression says what is wrong with it."""
         return evaluate(expression, scope or self.scope())
 
+    def evaluate_computed(self, expression: str, scope: Scope) -> Value:
+        """As ``evaluate``; NotYetComputed, before anything is computed, if some of its numbers are not there."""
+        return evaluate(expression, scope, only_computed=True)
+
+    def holds(self, condition: str, scope: Scope) -> bool:
+        """Whether any number of an expression is not zero; BadExpression if it is not yet computed."""
+        return bool(self.evaluate(condition, scope).computed.any())
+
     def read(self, what: View | Constant | str) -> Array:
         """Numbers of a view or expression in their logical shape; bf16 widened to float32.
 

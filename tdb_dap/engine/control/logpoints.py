@@ -41,6 +41,11 @@ def require_message(text: str) -> None:
         require_expression(parts(match[1])[0])
 
 
+def expressions_in(text: str) -> list[str]:
+    """The expressions in braces of a message, without their formats."""
+    return [parts(match[1])[0].strip() for match in _BRACES.finditer(text)]
+
+
 def message(text: str, scope: Scope) -> Message:
     """The message at one moment; an expression that fails is replaced by why."""
     values: list[Value] = []
@@ -51,7 +56,7 @@ def message(text: str, scope: Scope) -> Message:
             value = evaluate(expression, scope)
             value.array  # noqa: B018  read it now, not when it is shown
             values.append(value)
-            return _formatted(value, format_) if format_ else value.text()
+            return _formatted(value, format_) if format_ and not value.absence else value.text()
         except TdbError as error:
             return f"<{error}>"
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from tdb_dap.engine.bmodel import ModelFile, Span
-from tdb_dap.engine.bmodel.model_file import mapped
 from tdb_dap.engine.cvimodel.flat_buffer import Block, Table
 from tdb_dap.engine.cvimodel.lz4_block import unpack_block
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import size_of
+from tdb_dap.engine.files.file_bytes import FileBytes
 from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, SI16, SI32, UI8, UI16, UI32, DType
 from tdb_dap.errors import BadInput
 
@@ -127,7 +127,8 @@ class Cvimodel(ModelFile):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        data = mapped(path)
+        self.content = FileBytes(path)
+        data = self.content.data
         self.file_size = size_of(path)
         if data.size < HEADING.size or data[: len(MAGIC)].tobytes() != MAGIC:
             raise BadInput(

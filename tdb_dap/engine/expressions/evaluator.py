@@ -71,22 +71,35 @@ _NOT_TENSORS = frozenset({"out", "ref", "input", "output", "weight", *_CONSTANTS
 """Words that never mean the tensor of this name."""
 
 
-def evaluate(text: str, names: Names) -> Value:
+class NotYetComputed(BadExpression):
+    """Numbers are asked for that no command has computed by this moment."""
+
+
+def evaluate(text: str, names: Names, only_computed: bool = False) -> Value:
     """Value of ``text``; BadExpression, one line, for whatever is wrong with it.
 
-    A text that is the name of a tensor as a whole means this tensor, whatever signs it has.
+    A text that is the name of a tensor as a whole means this tensor, whatever signs it has. What is computed from the
+    numbers of a tensor that is not yet computed is not yet computed either: with ``only_computed`` that raises
+    NotYetComputed, before anything is computed from them.
     """
     if (tensor := _named_so(text, names)) is not None:
-        return tensor
+        return _computed(tensor) if only_computed else tensor
     tree, own = _parsed(text, names)
+    evaluator = _Evaluator(own, names, only_computed)
     with _refusing(text):
-        result = _Evaluator(own, names).visit(tree.body)
+        result = evaluator.visit(tree.body)
         if isinstance(result, Value):
-            return result
+            return _computed(result) if only_computed else result
         if isinstance(result, NameList):
             raise BadExpression(f"{shortened(text)}: choose one, for instance {shortened(text)}[0]")
         array = np.asarray(result)
-    return Value(text.strip(), lambda: array)
+    return Value(text.strip(), lambda: array, pending=evaluator.is_pending)
+
+
+def _computed(value: Value) -> Value:
+    if value.pending:
+        raise NotYetComputed(f"{value.title} is not yet computed")
+    return value
 
 
 def _named_so(text: str, names: Names) -> Value | None:
@@ -169,11 +182,23 @@ def _parsed(text: str, names: Names | None) -> tuple[ast.Expression, dict[str, C
 class _Evaluator(ast.NodeVisitor):
     """Evaluates the node kinds listed here and refuses all others."""
 
-    def __init__(self, own: dict[str, Callable[[], Any]], names: Names) -> None:
+    def __init__(self, own: dict[str, Callable[[], Any]], names: Names, only_computed: bool = False) -> None:
         self._own = own
         self._names = names
+        self._only_computed = only_computed
         self._budget = Budget()
         self._units: dict[bool, str] = {}
+        self.is_pending = False
+        """Whether numbers of a tensor were used that is not yet computed."""
+
+    def _numbers(self, value: Any) -> Any:
+        """The array of a Value, and whether it is computed; anything else as it is."""
+        if not isinstance(value, Value):
+            return value
+        if self._only_computed:
+            _computed(value)
+        self.is_pending |= value.pending
+        return value.array
 
     def _note(self, value: Any) -> Any:
         """Refuse to compute with stored and with real numbers at once; BadExpression says how to write it."""
@@ -197,7 +222,7 @@ class _Evaluator(ast.NodeVisitor):
         result = self._note(self.visit(node))
         if isinstance(result, NameList):
             raise BadExpression("in, out and ref are lists; choose one, for instance in[0]")
-        return result.array if isinstance(result, Value) else result
+        return self._numbers(result)
 
     def visit_Constant(self, node: ast.Constant) -> Any:
         if isinstance(node.value, (bool, int, float)) or node.value is None:
@@ -258,12 +283,13 @@ class _Evaluator(ast.NodeVisitor):
         index = self.visit(node.slice)
         if isinstance(value, NameList):
             return value[index]
-        array = np.asarray(value.array if isinstance(value, Value) else value)
-        if isinstance(index, Value | np.ndarray):
-            self._budget.spend(work_of(None, index.array if isinstance(index, Value) else index))
-        part = array[index.array if isinstance(index, Value) else index]
+        array = np.asarray(self._numbers(value))
+        index = self._numbers(index)
+        if isinstance(index, np.ndarray):
+            self._budget.spend(work_of(None, index))
+        part = array[index]
         if isinstance(value, Value) and (value.is_real or value.is_quantised):  # a part is still of the same unit
-            return Value(value.title, lambda: part, None, value.named, is_real=value.is_real)
+            return Value(value.title, lambda: part, None, value.named, value.pending, is_real=value.is_real)
         return part
 
     def place(self, node: ast.AST) -> tuple[Any, tuple[Any, ...]]:
@@ -272,7 +298,7 @@ class _Evaluator(ast.NodeVisitor):
             return self.visit(node), ()
         value, steps = self.place(node.value)
         index = self.visit(node.slice)
-        index = index.array if isinstance(index, Value) else index
+        index = self._numbers(index)
         return (value[index], ()) if isinstance(value, NameList) else (value, (*steps, index))
 
     def visit_Slice(self, node: ast.Slice) -> slice:
@@ -300,6 +326,12 @@ class _Evaluator(ast.NodeVisitor):
         if any(keyword.arg not in KEYWORDS for keyword in node.keywords):
             raise BadExpression(f"{node.func.id}: keywords are {', '.join(sorted(KEYWORDS))}")
         function = FUNCTIONS[node.func.id]
+        if function.of_shape:
+            before = self.is_pending, self._only_computed
+            self._only_computed = False
+            sizes = function.call(*(self.number(argument) for argument in node.args))
+            self.is_pending, self._only_computed = before
+            return sizes
         if function.takes_values:
             return self._note(function.call(*(self.visit(argument) for argument in node.args)))
         arguments = [self.number(argument) for argument in node.args]

@@ -55,11 +55,12 @@ _MOST_PRODUCTS = 1 << 28
 @dataclass(frozen=True)
 class Function:
     """``takes_values``: gets Values rather than arrays; ``elementwise``: its arguments broadcast against each other;
-    ``work``: how often it touches each element."""
+    ``of_shape``: uses no numbers; ``work``: how often it touches each element."""
 
     call: Callable[..., Any]
     elementwise: bool = False
     takes_values: bool = False
+    of_shape: bool = False
     work: int = 1
 
 
@@ -110,7 +111,7 @@ def _where(condition: Array, *choices: Any) -> Any:
 
 
 _REDUCING = """min max sum mean std var median argmin argmax any all prod count_nonzero sort argsort ravel squeeze
-transpose unique shape size ndim flip diff cumsum nonzero argwhere""".split()  # noqa: SIM905
+transpose unique flip diff cumsum nonzero argwhere""".split()  # noqa: SIM905
 _SORTS = frozenset({"sort", "argsort", "unique", "median"})
 _ELEMENTWISE = """abs sqrt exp log log2 log10 sin cos tan tanh floor ceil rint sign isnan isinf isfinite maximum minimum
 clip logical_and logical_or logical_not square isclose allclose""".split()  # noqa: SIM905
@@ -147,7 +148,8 @@ FUNCTIONS: dict[str, Function] = {
     **{name: Function(getattr(np, name), elementwise=True) for name in _ELEMENTWISE},
     **{name: Function(_cast(dtype)) for name, dtype in _CASTS.items()},
     "round": Function(np.round),
-    "len": Function(len),
+    "len": Function(len, of_shape=True),
+    **{name: Function(getattr(np, name), of_shape=True) for name in ("shape", "size", "ndim")},
     "array_equal": Function(np.array_equal),
     "cosine": Function(cosine),
     "norm": Function(np.linalg.norm),

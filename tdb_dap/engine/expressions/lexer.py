@@ -128,6 +128,16 @@ def pinned(text: str, moment: str, core: int, is_tensor: Callable[[str], bool]) 
     return "".join(parts)
 
 
+def places_in(text: str) -> list[str]:
+    """The places that an expression names by address and type, such as ``R0x1000:f32[16]``, in their order."""
+    return [token.text for token in _tokens(text) if token.match is not None and token.match["cast"]]
+
+
+def words_in(text: str) -> set[str]:
+    """The plain words of an expression: functions, constants and tensors with such names."""
+    return {token.text for token in _tokens(text) if token.match is None and token.text.isidentifier()}
+
+
 @dataclass(frozen=True)
 class _Token:
     """A piece of an expression."""

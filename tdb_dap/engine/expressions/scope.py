@@ -358,11 +358,17 @@ class Scope:
         return self._named(named, mlir_name, is_pending, who)
 
     def _is_completed_by_others(self, record: OpRecord, named: MappedTensor) -> bool:
-        """Whether other cores have not written their parts of a result in memory that all share yet."""
+        """Whether other cores or slices of this launch have not written their parts of a shared result yet."""
         view = named.view
         if view is None or not view.space.is_shared:
             return False
-        others = (other for other in self.machine.program.source.records_at(record.line) if self._is_pending(other))
+        program = self.machine.program
+        launch = program.launch_at(record.first) if record.ordinals else None
+        others = (
+            other
+            for other in program.source.records_at(record.line)
+            if self._is_pending(other) and (launch is None or launch.start <= other.first < launch.stop)
+        )
         return any(
             value.name == named.name and value.view is not None and share_a_byte(value.view, view)
             for other in others

@@ -237,6 +237,13 @@ class Value:
             raise BadExpression(f"{self.title}: {self.absence[1:-1]}")
         return self.in_memory
 
+    @property
+    def computed(self) -> Array:
+        """The stored numbers; BadExpression also if the tensor is not yet computed."""
+        if self.pending:
+            raise BadExpression(f"{self.title} is not yet computed")
+        return self.array
+
     @cached_property
     def in_memory(self) -> Array:
         """The stored numbers that are where the tensor belongs, whoever has written them."""

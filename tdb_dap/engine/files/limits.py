@@ -37,6 +37,15 @@ DESCRIPTION_RATIO = 16
 """Bytes that reading the description of a model may visit, for one of its own: parts may be named more than once."""
 
 
+EVENTS_FREELY = 1 << 20
+"""Events that even the smallest recording may hold; beyond that one for each of its bytes. Runs have one for 25."""
+
+
+def events(packed: int) -> int:
+    """Events that a recording of this size may hold: each takes far more memory than its bytes."""
+    return max(EVENTS_FREELY, packed)
+
+
 def unpacked(packed: int) -> int:
     """Bytes that a file of this size may unpack to."""
     return min(UNPACKED, max(UNPACKED_FREELY, UNPACKED_RATIO * packed))

@@ -13,6 +13,7 @@ from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.engine.machine.backend import Backend, InProcess
 from tdb_dap.engine.machine.branches import Branches
@@ -67,15 +68,16 @@ class Machine:
         backend: Backend | None = None,
     ) -> None:
         self.program = program
+        self._content = program.content
         self.backend: Backend = backend or InProcess(program.target)
-        self.memory = self.backend.open(program)
+        self._memory = self.backend.open(program)
         self.divergence: str | None = None
         self._static_tables = static_tables
         if not self.backend.reversible:
             history_limit = 0
         room = history_limit // _CHECKPOINTS
         self._history = UndoLog(history_limit - room)
-        self._snapshots = Snapshots(self.memory, program.ddr_regions())
+        self._snapshots = Snapshots(self._memory, program.ddr_regions())
         self.checkpoints = Checkpoints(self._snapshots, room)
         self._edits = Edits()
         self._branches = Branches(program.stage.subnets, program.subnets)
@@ -90,11 +92,21 @@ class Machine:
         self._initialise()
 
     def _initialise(self) -> None:
-        self.program.fill_tables(self.memory, self._static_tables)
+        self.program.fill_tables(self._memory, self._static_tables)
         for tensor in self.program.inputs:
             if tensor.name in self._inputs:
-                self.memory.write(tensor.view, self._inputs[tensor.name])
+                self._memory.write(tensor.view, self._inputs[tensor.name])
         self.backend.edited()
+
+    @property
+    def memory(self) -> Memory:
+        """The memories; BadInput if they are mapped from a file that was written since."""
+        self._require_intact()
+        return self._memory
+
+    def _require_intact(self) -> None:
+        if self._content is not None:
+            self._content.require_intact()
 
     def load_inputs(self, words: Mapping[str, Array]) -> None:
         """Stored words for the net's inputs, by name; they are written now and at every restart."""
@@ -135,7 +147,7 @@ class Machine:
             self._forget_edits(-1)
 
     def _start(self) -> None:
-        self.memory.reset(self.program.ddr_regions())
+        self._memory.reset(self.program.ddr_regions())
         self._begin(0)
         self._initialise()
         self.backend.restarted()
@@ -174,17 +186,18 @@ class Machine:
         """
         if self.ordinal >= len(self.program.commands):
             raise EndOfProgram("the program has ended; there is no further command")
+        self._require_intact()
         started = time.perf_counter()
         outcome = Outcome() if self.passes_over(self.ordinal) else self._carry_out(self.command_at(self.ordinal))
         if self.program.verifies and not len(self._edits):
-            outcome = replace(outcome, divergence=self.program.mismatch(self.ordinal, self.memory))
+            outcome = replace(outcome, divergence=self.program.mismatch(self.ordinal, self._memory))
         self._history.record(outcome)
         self._latest = outcome
         self.divergence = outcome.divergence
         self.ordinal += 1
         self.checkpoints.executed(self.ordinal, time.perf_counter() - started)
         if self._edits.waiting:
-            self._edits.arrive(self.memory, self.ordinal)
+            self._edits.arrive(self._memory, self.ordinal)
             self.backend.edited()
 
     @property
@@ -198,17 +211,18 @@ class Machine:
         ordinal = min(ordinal, self.ordinal + _AT_ONCE, len(self.program.commands))
         if ordinal <= self.ordinal or not self.can_run_ahead or not isinstance(self.backend, InProcess):
             return
-        reached = self.backend.execute_some(self.program.commands, self.ordinal, ordinal, self.memory)
+        self._require_intact()
+        reached = self.backend.execute_some(self.program.commands, self.ordinal, ordinal, self._memory)
         if reached > self.ordinal:
             self._begin(reached)
 
     def _carry_out(self, command: Command) -> Outcome:
         if command.has_descriptor:
-            return execute(command, self.backend, self.memory)
-        outcome = compute_subnet(command, self.program, self.memory, self.sources, self._branches)
-        changes = tuple(OverwrittenView(view, self.memory.read(view)) for view, _ in outcome.writes)
+            return execute(command, self.backend, self._memory)
+        outcome = compute_subnet(command, self.program, self._memory, self.sources, self._branches)
+        changes = tuple(OverwrittenView(view, self._memory.read(view)) for view, _ in outcome.writes)
         for view, words in outcome.writes:
-            self.memory.write(view, words)
+            self._memory.write(view, words)
         self.backend.edited()
         self.shapes.update(outcome.shapes)
         if outcome.note:
@@ -240,30 +254,30 @@ class Machine:
     @contextmanager
     def before_edits(self) -> Iterator[None]:
         """Inside, the memories are as the last command has left them: this very moment's edits are not made yet."""
-        self._edits.go_back(self.memory, self.ordinal - 1)
+        self._edits.go_back(self._memory, self.ordinal - 1)
         try:
             yield
         finally:
-            self._edits.arrive(self.memory, self.ordinal)
+            self._edits.arrive(self._memory, self.ordinal)
 
     def _go(self, ordinal: int, interrupt: Callable[[], bool]) -> None:
         """Checkpoints are left by executing at least one command: then it is known what the last command has done."""
         if ordinal < self._history.first:
             nearest = self.checkpoints.nearest(ordinal - 1)
             self._start() if nearest is None else self._resume(nearest)
-            self._edits.arrive(self.memory, self.ordinal)
+            self._edits.arrive(self._memory, self.ordinal)
         while self.ordinal > ordinal and not interrupt():
             self._undo()
         ahead = self.checkpoints.nearest(ordinal - 1)
         if ahead is not None and ahead > self.ordinal:
             self._resume(ahead)
-            self._edits.arrive(self.memory, self.ordinal)
+            self._edits.arrive(self._memory, self.ordinal)
         while self.ordinal < ordinal and not interrupt():
             self.step()
 
     def _undo(self) -> None:
-        self._edits.go_back(self.memory, self.ordinal - 1)
-        self._history.undo(self.memory)
+        self._edits.go_back(self._memory, self.ordinal - 1)
+        self._history.undo(self._memory)
         self._latest = self._history.latest
         self.divergence = self._latest.divergence if self._latest else None
         self.ordinal -= 1
@@ -286,7 +300,7 @@ class Machine:
     # Edits
 
     def _edit(self, edit: Edit) -> None:
-        self._edits.add(edit, self.memory)
+        self._edits.add(edit, self._memory)
         self._changed_after(edit.made_at)
 
     def _forget_edits(self, moment: int) -> None:
@@ -318,7 +332,7 @@ class Machine:
         edit = self.edits[-1]
         self.travel(min(edit.made_at, self.ordinal))
         if len(self._edits) and self.edits[-1] is edit:
-            self._edits.take_back(self.memory)
+            self._edits.take_back(self._memory)
             self._changed_after(edit.made_at)
             if isinstance(edit, MovedBack):
                 self._edits.await_again(edit.later)
@@ -350,7 +364,7 @@ class Machine:
 
         ``place``: what of it the user has set, if it is not all.
         """
-        old = OverwrittenView(view, self.memory.read(view))
+        old = OverwrittenView(view, self._memory.read(view))
         self._edit(MemoryEdit(self.ordinal, text, (old,), (OverwrittenView(view, words.copy()),), place))
 
     def read(self, what: Operand) -> Array:
@@ -369,10 +383,10 @@ class Machine:
 
     def write_bytes(self, space: Space, core: int, start: int, data: bytes) -> None:
         """Overwrite bytes of a space, as ``write``."""
-        old = self.memory.bytes_at(space, start, len(data), core).copy()
+        old = self._memory.bytes_at(space, start, len(data), core).copy()
         new = np.frombuffer(data, np.uint8)
         before, after = (OverwrittenBytes(space, core, start, content) for content in (old, new))
-        text = f"{len(data):,} bytes from {self.memory.geometry.name(space, start)} overwritten"
+        text = f"{len(data):,} bytes from {self._memory.geometry.name(space, start)} overwritten"
         self._edit(MemoryEdit(self.ordinal, text, (before,), (after,)))
 
     @property

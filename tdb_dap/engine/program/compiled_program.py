@@ -51,6 +51,7 @@ class CompiledProgram(Program):
         as_compiled: bool = False,
     ) -> None:
         self._bmodel = bmodel or open_model_file(context.bmodel)
+        self.content = self._bmodel.content
         self._target_for = target_for
         metadata = self._bmodel.metadata
         target = target_for(metadata.chip, str(context.bmodel))

@@ -62,6 +62,7 @@ class LinkedProgram(Program):
         source_path: Callable[[bytes, str], Path],
     ) -> None:
         self._bmodel = Bmodel(context.bmodel)
+        self.content = self._bmodel.content
         self.schedule = schedule
         metadata = self._bmodel.metadata
         plain = target_for(metadata.chip, str(context.bmodel))

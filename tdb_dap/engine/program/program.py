@@ -13,6 +13,7 @@ from tdb_dap.engine.commands.commands import Columns, Commands, StandIns
 from tdb_dap.engine.commands.listing import Listing
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.files.file_bytes import FileBytes
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.memory import Bytes, Memory, Region
 from tdb_dap.engine.hardware.target import Message, Target
@@ -102,6 +103,7 @@ class Program(ABC):
         self.inputs = tuple(Tensor.of(info, target.geometry) for info in stage.inputs)
         self.outputs = tuple(Tensor.of(info, target.geometry) for info in stage.outputs)
         self.commands = Commands(columns, target, payload, stage.subnets, stand_ins, self._lines_of, target_at, part_at)
+        self.commands.content = self.content
         self.core_count = max(1, int(columns.core.max(initial=0)) + 1)
 
     source: SourceMap
@@ -121,6 +123,9 @@ class Program(ABC):
 
     has_waits = True
     """Whether it is known which commands wait for which."""
+
+    content: FileBytes | None = None
+    """The bytes of the compiled file, which the program is read from as it goes; None where it is read at once."""
 
     brings_inputs = False
     """Whether what the net is given is part of the program."""

@@ -86,6 +86,7 @@ class _Reader:
         self.path = path
         self.file = read_file(path, limits.UNPACKED)
         self.left = limits.unpacked(len(self.file))
+        self.events_left = limits.events(len(self.file))
         self.unpacker = zstandard.ZstdDecompressor(max_window_size=_WORKING_MEMORY)
         self.head: dict[str, Any] | None = None
         self.parts: list[NDArray[np.uint8]] = []
@@ -183,6 +184,10 @@ class _Reader:
             starts = form.starts_of(content)
         except ValueError:
             raise _Broken("an event is cut off") from None
+        self.events_left -= starts.size
+        if self.events_left < 0:
+            most = limits.events(len(self.file))
+            raise BadInput(f"{self.path}: has more than {most:,} events, too many for its size")
         heads = np.frombuffer(content, np.uint8).reshape(-1, 8)[starts >> 3]
         rows = np.zeros(starts.size, form.EVENT_DTYPE)
         rows["type"], rows["flags"] = heads[:, 0], heads[:, 1]

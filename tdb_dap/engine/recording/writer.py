@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import secrets
+import shutil
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,11 +23,19 @@ _LEVEL = 3
 class Writer:
     """A recording that grows. OSError where the disk refuses it; the file then ends with its last whole chunk.
 
-    ``size``: bytes of it so far.
+    It has a temporary name next to ``path`` until there is an event in it, or ``done``: what was at ``path`` stays
+    until then (on Windows until it is closed). ``size``: bytes of it so far.
     """
 
     def __init__(self, path: Path, head: Mapping[str, Any]) -> None:
-        self._file = path.open("wb", buffering=0)
+        self._place = Path(os.path.realpath(path))
+        self._has_content = False
+        self._unfinished: Path | None = None
+        if self._place.exists() and not self._place.is_file():  # a device or a pipe is never replaced
+            self._file = self._place.open("wb", buffering=0)
+        else:
+            self._unfinished = self._place.with_name(f".{self._place.name[:80]}.{secrets.token_hex(4)}.part")
+            self._file = self._unfinished.open("xb", buffering=0)
         self._packer = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=False, write_content_size=True)
         self._checksum = hashlib.sha256()
         self._pending = bytearray()
@@ -50,6 +61,7 @@ class Writer:
             content = bytes(self._pending)
             self._pending.clear()
             self._chunk(form.EVENTS, content)
+            self._publish()
 
     def attach(self, name: str, content: bytes) -> None:
         """Add a file."""
@@ -60,13 +72,32 @@ class Writer:
         """Say that this is all; ``remark`` in the summary names what is missing nevertheless."""
         self.flush()
         self._chunk(form.DONE, json.dumps({**summary, "sha256": self._checksum.hexdigest()}).encode())
+        self._publish()
+
+    def _publish(self) -> None:
+        """There is something in it: it takes its place, where an open file can be renamed."""
+        self._has_content = True
+        if self._unfinished is not None and (os.name == "posix" or self._file.closed):
+            if self._place.is_file():
+                shutil.copymode(self._place, self._unfinished)
+            self._unfinished.replace(self._place)
+            self._unfinished = None
 
     def close(self) -> None:
-        """Write what waits and close; without ``done`` the recording counts as interrupted."""
+        """Write what waits and close; without ``done`` the recording counts as interrupted, without events it goes."""
         try:
             self.flush()
         finally:
             self._file.close()
+            if self._has_content:
+                self._publish()
+            elif self._unfinished is not None:
+                self._unfinished.unlink(missing_ok=True)
+
+    @property
+    def has_content(self) -> bool:
+        """Whether there is a recording."""
+        return self._has_content
 
     def _chunk(self, kind: bytes, content: bytes) -> None:
         packed = self._packer.compress(content)

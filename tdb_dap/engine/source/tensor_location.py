@@ -6,13 +6,12 @@ each record are decoded at once; what describes its operands, results and buffer
 
 from __future__ import annotations
 
-import mmap
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from tdb_dap.engine.files.bounded_files import read_file, size_of
+from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.errors import BadInput
 
 _COMPILE_AGAIN = "compile the model again with --debug"
@@ -54,17 +53,11 @@ _DECODER = msgspec.json.Decoder(list[LocationRecord])
 
 def read_records(path: Path) -> list[LocationRecord]:
     """All records of a file, unpacking ``.xz``; BadInput names the file, the record and what is wrong with it."""
-    if path.suffix == ".xz" or size_of(path) == 0:
-        return decode_records(read_file(path), path)
-    try:
-        with path.open("rb") as file:
-            # Mapped, not read: the records refer to the file's own pages.
-            return decode_records(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from None
+    # Read, not mapped: the records refer to these bytes, and the compiler may write the file again meanwhile.
+    return decode_records(read_file(path), path)
 
 
-def decode_records(data: bytes | bytearray | mmap.mmap, path: Path) -> list[LocationRecord]:
+def decode_records(data: bytes | bytearray, path: Path) -> list[LocationRecord]:
     """All records of a file's bytes; BadInput names the file, the record and what is wrong with it."""
     try:
         return _DECODER.decode(data)

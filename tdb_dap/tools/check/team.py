@@ -117,7 +117,7 @@ class Dask:
         try:
             self._distributed = import_module("distributed")
         except ImportError:
-            raise BadInput("--dask: Dask is not installed; pip install 'tdb-dap[dask]'") from None
+            raise BadInput("--dask: Dask is not installed; pip install 'dask[distributed]'") from None
         self._job = job
         try:
             self._client = self._distributed.Client(address, timeout="5s")

@@ -33,6 +33,9 @@ _TEXTS: dict[Way, str] = {
     "none": "not installed: Python finds its sources",
 }
 
+_WHEEL = "WHEEL"
+"""The wheel of a release, where nobody knows which file this was installed from: no index is told to have it."""
+
 
 @dataclass(frozen=True)
 class Installation:
@@ -98,7 +101,11 @@ class Installation:
             return f"{self._pip} install --force-reinstall -e {shlex.quote(origin)}"
         if self.way == "none":
             return f"{self._pip} install {shlex.quote(str(Path(__file__).resolve().parents[3]))}"
-        return f"{self._pip} install --force-reinstall {shlex.quote(origin or NAME)}"
+        return f"{self._pip} install --force-reinstall {shlex.quote(origin or _WHEEL)}"
+
+    def with_python(self, version: str) -> str:
+        """Command that installs this package into an environment with another Python."""
+        return f"uv tool install --python {version} {shlex.quote(self._origin[0] or _WHEEL)}"
 
     def getting(self, *requirements: str) -> str:
         """Command that installs other packages in addition to this one, again if they are there."""

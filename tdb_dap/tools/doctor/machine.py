@@ -36,7 +36,7 @@ def python(installation: Installation, version: tuple[int, ...] = sys.version_in
     text += "" if installation.frozen else f", {installation.python}"
     if version < OLDEST_PYTHON:
         least = ".".join(map(str, OLDEST_PYTHON))
-        yield Check("python", "error", f"{text}; {least} is needed", f"uv tool install --python {least} tdb-dap")
+        yield Check("python", "error", f"{text}; {least} is needed", installation.with_python(least))
     else:
         yield Check("python", "ok", text)
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tdb_dap.engine.files import limits
+from tdb_dap.engine.files.file_bytes import FileBytes
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
 
@@ -31,7 +32,8 @@ class SafetensorsFile:
                 if size > limits.REPORT:
                     raise BadInput(f"{path}: its header would have {size:,} bytes; is the file damaged?")
                 header: Any = json.loads(file.read(size))
-            self._data = np.memmap(path, np.uint8, "r", offset=8 + size)
+            self._bytes = FileBytes(path)
+            self._data = self._bytes.data[8 + size :]
             self._entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
         except OSError as error:
             raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
@@ -46,6 +48,7 @@ class SafetensorsFile:
     def read(self, name: str) -> Array:
         """Numbers of a tensor as float32; BadInput for a format that is not known or bytes that are not there."""
         entry = self._entries[name]
+        self._bytes.require_intact()
         try:
             start, stop = entry["data_offsets"]
             words = self._data[start:stop].view(_FORMATS[entry["dtype"]]).reshape(entry["shape"])

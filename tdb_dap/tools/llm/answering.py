@@ -269,7 +269,9 @@ def _rows(model: LanguageModel, ids: Array) -> Array:
     """Rows of the table of embeddings, float32 (positions, hidden)."""
     assert model.table is not None
     dtype = model.input("block_0", 0).dtype
-    words = np.memmap(model.table, f"<u{dtype.itemsize}", "r").reshape(-1, model.hidden)
+    model.table.require_intact()
+    rows = model.table.data[: model.vocabulary * model.hidden * dtype.itemsize]
+    words = rows.view(f"<u{dtype.itemsize}").reshape(-1, model.hidden)
     return dtype.decode(words[ids].astype(words.dtype.newbyteorder("="))).astype(np.float32)
 
 

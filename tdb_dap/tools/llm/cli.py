@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -194,11 +195,12 @@ def _next(
     one = part.first_wrong
     where = one.command if one is not None else f"launch {part.launch.number}"
     if recording is not None:
-        return [f"look: tdb-dap debug {recording} -c 'goto {where}'"]
+        return [f"look: tdb-dap debug {shlex.quote(str(recording))} -c 'goto {where}'"]
     ids = ",".join(map(str, prompt))
     given = " (without --given)" if has_given else ""
-    lora = f" --lora {options.lora}" if options.lora is not None else ""
-    return [f"look: tdb-dap debug {options.context} --ids {ids} --tokens {len(tokens)}{lora} -c 'goto {where}'{given}"]
+    lora = f" --lora {shlex.quote(str(options.lora))}" if options.lora is not None else ""
+    context = shlex.quote(str(options.context))
+    return [f"look: tdb-dap debug {context} --ids {ids} --tokens {len(tokens)}{lora} -c 'goto {where}'{given}"]
 
 
 def _entry(token: Token, words: Words | None) -> dict[str, Any]:

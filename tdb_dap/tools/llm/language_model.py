@@ -10,6 +10,7 @@ from pathlib import Path
 from tdb_dap.engine.bmodel import Bmodel, RunMode, Stage, TensorInfo
 from tdb_dap.engine.cvimodel import is_cvimodel
 from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.files.file_bytes import FileBytes
 from tdb_dap.errors import BadInput
 
 _LAYER = re.compile(r"(block|block_kv|block_cache)_(\d+)")
@@ -46,7 +47,7 @@ class LanguageModel:
     has_history: bool = False
     caches: tuple[int, ...] = ()
     """Positions in the cache for which ``block_cache`` was compiled, by stage; the first is ``room``."""
-    table: Path | None = None
+    table: FileBytes | None = None
     """The table of embeddings, where the host looks them up (``--embedding_disk``)."""
 
     @property
@@ -58,7 +59,7 @@ class LanguageModel:
     def vocabulary(self) -> int:
         """Number of tokens: rows of the table of embeddings, which is its net's weights but for little."""
         if self.table is not None:
-            return self.table.stat().st_size // (self.hidden * self.input("block_0", 0).dtype.itemsize)
+            return self.table.data.size // (self.hidden * self.input("block_0", 0).dtype.itemsize)
         out = self.output("embedding", 0)
         return self.nets["embedding"].weights.size // (out.shape[-1] * out.dtype.itemsize)
 
@@ -118,7 +119,7 @@ def read_model(given: Path) -> LanguageModel:
         has_greedy_head=GREEDY_HEAD in stages,
         has_history="block_kv_0" in stages,
         caches=_caches(bmodel, layers),
-        table=table,
+        table=FileBytes(table) if table is not None else None,
     )
 
 

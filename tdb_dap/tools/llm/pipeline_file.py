@@ -32,6 +32,8 @@ from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadInput
 
 _MOST_STEPS = 100_000
+_MOST_TURNS = 4 * _MOST_STEPS
+"""Of all loops together: one may be around another that has no steps."""
 _MOST_PARTS = 50
 _LARGEST = 1 << 62
 _BORDER = re.compile(r"([^.:\[\]\s]+)(?::(\d+))?\.([^\[\]]+?)(?:\[(\d+):(\d+)\])?")
@@ -71,6 +73,7 @@ class _Reader:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._files: dict[Path, Mapping[str, Array]] = {}
+        self._turns = 0
 
     def steps(self, given: Any, where: str, names: Mapping[str, int]) -> Iterator[Step]:
         """``where``: the steps around, ``3.1``; ``names``: numbers of the loops around."""
@@ -112,6 +115,9 @@ class _Reader:
         if stop - start > _MOST_STEPS:
             raise self._bad(where, f"runs {stop - start:,} times; at most {_MOST_STEPS:,}")
         for value in range(start, stop):
+            self._turns += 1
+            if self._turns > _MOST_TURNS:
+                raise self._bad(where, f"all loops together run more than {_MOST_TURNS:,} times")
             yield from self.steps(one["steps"], where, {**names, name: value})
 
     def _border(self, given: Any, where: str, names: Mapping[str, int]) -> Border:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
-from tdb_dap.errors import BadInput
+from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.system.worker_process import WorkerProcess
+
+_LONGEST = 1 << 20
+"""Characters of a conversation."""
+_MOST_MEMORY = 1 << 30
+_PATIENCE = 10.0
+"""Seconds that a chat template may take."""
 
 _PLACES = ("tokenizer.json", "config/tokenizer.json")
 
@@ -67,17 +76,43 @@ def _conversation(prompt: str, folder: Path) -> str:
     https://huggingface.co/docs/transformers/chat_templating.
     """
     template, words = _template(folder)
-    try:
-        from jinja2.exceptions import TemplateError
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
-    except ImportError:
-        raise BadInput(f"{folder}: the package jinja2 reads its chat template: pip install 'tdb-dap[llm]'") from None
+    if find_spec("jinja2") is None:
+        raise BadInput(f"{folder}: the package jinja2 reads its chat template: pip install jinja2")
+    with WorkerProcess(_rendered, template, prompt, words) as worker:
+        if not worker.wait(_PATIENCE):
+            raise BadInput(f"{folder}: its chat template takes more than {_PATIENCE:.0f} seconds; leave --chat out")
+        try:
+            made = worker.result()
+        except TdbError as error:
+            raise BadInput(f"{folder}: its chat template cannot be used: {error}; leave --chat out") from None
+    if not made.strip():
+        raise BadInput(f"{folder}: its chat template makes an empty text; leave --chat out")
+    return made
+
+
+def _rendered(template: str, prompt: str, words: Mapping[str, str]) -> str:
+    """The text that a template makes; TdbError for one that is wrong, or that makes too much.
+
+    In a process of its own: a template of a line can ask for any amount of memory and time. Where the system has no
+    limit for the memory of a process, only its time is bounded.
+    """
+    from jinja2.exceptions import TemplateError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    with suppress(ImportError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
     messages = [{"role": "user", "content": prompt}]
     try:
         made: str = environment.from_string(template).render(messages=messages, add_generation_prompt=True, **words)
+    except MemoryError:
+        raise TdbError(f"it asks for more than {limits.readable(_MOST_MEMORY)} of memory") from None
     except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
-        raise BadInput(f"{folder}: its chat template cannot be used: {error}; leave --chat out") from None
+        raise TdbError(str(error)) from None
+    if len(made) > _LONGEST:
+        raise TdbError(f"it makes {len(made):,} characters; {_LONGEST:,} are read")
     return made
 
 
@@ -119,7 +154,7 @@ def find_tokenizer(folders: Sequence[Path]) -> Words | None:
         import tokenizers
     except ImportError:
         raise BadInput(
-            f"{path}: the package tokenizers reads it: pip install 'tdb-dap[llm]', or give the prompt with --ids"
+            f"{path}: the package tokenizers reads it: pip install tokenizers, or give the prompt with --ids"
         ) from None
     try:
         return _Tokenizer(tokenizers.Tokenizer.from_file(str(path)))

@@ -7,7 +7,6 @@ what the chip's results differ otherwise is rounding, or an op that is not stabl
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import BadInput, NotSimulated
+from tdb_dap.system.scratch import scratch_directory
 from tdb_dap.tools.golden.bounds import spread
 from tdb_dap.tools.golden.formats import TensorType
 from tdb_dap.tools.golden.level import Level, names
@@ -96,8 +96,8 @@ def _order(row: Amplified) -> tuple[bool, float, float]:
 def _run(opened: Opened, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """All tensors of a run, float64."""
     context, net, stage = opened
-    with tempfile.TemporaryDirectory(prefix="tdb-dap-") as folder:
-        data = Path(folder) / "inputs.npz"
+    with scratch_directory() as folder:
+        data = folder / "inputs.npz"
         write_npz(data, {name: np.asarray(array, np.float32) for name, array in inputs.items()})
         debugger = open_debugger(context, data, history_limit=0, net=net, stage=stage)
     try:

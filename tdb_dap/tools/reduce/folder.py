@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system.notices import heard_by
+from tdb_dap.system.scratch import scratch_directory
 from tdb_dap.tools.golden.compilation import find
 from tdb_dap.tools.reduce.cases import COMPILER, cases_of_top, cases_of_tpu, write
 from tdb_dap.tools.reduce.readme import readme, readme_of_slice
@@ -85,8 +85,8 @@ def reduce(directory: Path, folder: Path, report: Callable[[str], None] = lambda
     is_compiled = shutil.which(COMPILER) is not None
     of_top = list(cases_of_top(top, triage.tensor, tpu)) if top is not None and top.tensors else []
     of_tpu = list(cases_of_tpu(tpu, top, triage.tensor, triage.stage)) if tpu is not None else []
-    with tempfile.TemporaryDirectory(prefix="tdb-dap-") as temporary:
-        search = Search(files, triage, Path(temporary), is_compiled, report)
+    with scratch_directory() as temporary:
+        search = Search(files, triage, temporary, is_compiled, report)
         # Without the compiler only stage tpu can be computed.
         possible = [*(of_top if is_compiled else []), *(of_tpu if is_compiled or triage.stage == TPU else [])]
         failing = search.first(iter(possible))

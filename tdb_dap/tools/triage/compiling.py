@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import tempfile
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +13,7 @@ from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.errors import BadInput
 from tdb_dap.system.child_processes import run_logged
 from tdb_dap.system.notices import heard_by
+from tdb_dap.system.scratch import scratch_directory
 from tdb_dap.tools.golden.compilation import Files, find
 from tdb_dap.tools.golden.level import Level
 from tdb_dap.tools.triage.triaging import examined
@@ -49,8 +49,8 @@ def compiled(files: Files, table: str) -> float | None:
 
     None if no output can be compared. BadInput with the last lines of the compiler's log if it fails.
     """
-    with tempfile.TemporaryDirectory(prefix="tdb-dap-") as place:
-        folder = Path(place)
+    with scratch_directory() as place:
+        folder = place
         write_text(folder / _TABLE, table)
         words = [COMPILER, *_kept(files), *_copied(files, folder), "--quantize_table", _TABLE]
         words += ["--compare_all", "--debug", "--tolerance", "0.0,-9.0", "--model", _model(files)]

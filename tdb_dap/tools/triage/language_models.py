@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 from tdb_dap.engine.bmodel import Bmodel
@@ -31,7 +32,8 @@ def converted(given: Path) -> Path | None:
 def advice(folder: Path) -> str:
     """Commands that judge the language model in a folder."""
     return (
-        f"a language model of llm_convert: its nets are judged together, by tdb-dap llm {folder} --ids 1,2,3 "
+        "a language model of llm_convert: its nets are judged together, by "
+        f"tdb-dap llm {shlex.quote(str(folder))} --ids 1,2,3 "
         "--reference HF_DIR; weights alone: tdb-dap weights, with the same --reference"
     )
 

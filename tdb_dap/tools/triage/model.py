@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from tdb_dap.engine.sanitizers.bounds import leaves_buffers
 from tdb_dap.engine.sanitizers.hazards import NAME as HAZARD
 from tdb_dap.engine.sanitizers.survey import known_ahead, survey
 from tdb_dap.errors import TdbError
+from tdb_dap.system.scratch import scratch_directory
 from tdb_dap.tools.golden.judging import executed
 from tdb_dap.tools.opening import open_debugger
 from tdb_dap.tools.programs import is_dynamic, open_program
@@ -103,8 +103,8 @@ def run(
     stage = Stage(MODEL, bmodel)
     recorder = Recorder()
     try:
-        with tempfile.TemporaryDirectory(prefix="tdb-dap-") as folder:
-            data = Path(folder) / "inputs.npz"
+        with scratch_directory() as folder:
+            data = folder / "inputs.npz"
             write_npz(data, inputs)
             is_static = not is_dynamic(open_program(bmodel))
             debugger = open_debugger(Context.find(bmodel).bmodel, data if inputs else None, history_limit=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -434,7 +435,7 @@ def _places(files: Files, stages: Sequence[Stage], at: Stage, op: MlirOp | None,
 
 def _command(files: Files, stages: Sequence[Stage], kind: Kind, first: _First | None, places: Sequence[Place]) -> str:
     """The command that shows it, or what to do where there is none."""
-    context = _near(files.directory)
+    context = _word(files.directory)
     if kind == "range":
         return f"tdb-dap triage {context} --quantize-table quantize_table.txt"
     if kind == "incomplete" and first is None and _broke_off(files, stages):
@@ -459,7 +460,7 @@ def _command(files: Files, stages: Sequence[Stage], kind: Kind, first: _First | 
         return f"give {one.name} a larger threshold in {_near(table) if table else 'the calibration table'}"
     if first.stage.title == MODEL:
         reference = files.get("tpu_output")
-        compared = f" --reference {_near(reference)} --blame" if reference is not None else " --golden --blame"
+        compared = f" --reference {_word(reference)} --blame" if reference is not None else " --golden --blame"
         return f"tdb-dap check {context}{_inputs(files)}{compared}"
     final = next((place for place in places if place.stage == "final"), None)
     if final is not None and files.get("bmodel") is not None:
@@ -469,7 +470,12 @@ def _command(files: Files, stages: Sequence[Stage], kind: Kind, first: _First | 
 
 def _inputs(files: Files) -> str:
     path = files.get("mlir_input")
-    return f" --inputs {_near(path)}" if path is not None else ""
+    return f" --inputs {_word(path)}" if path is not None else ""
+
+
+def _word(path: Path) -> str:
+    """A path in a command line; whoever made a folder has named it."""
+    return shlex.quote(str(_near(path)))
 
 
 def _near(path: Path) -> Path:

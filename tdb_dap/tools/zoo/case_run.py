@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ import numpy as np
 
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system.child_processes import end_with_children, outside_environment
+from tdb_dap.system.scratch import scratch_directory
 from tdb_dap.system.worker_process import Died, WorkerProcess
 from tdb_dap.tools.zoo.cases import Ask, Case, described, digest_of
 from tdb_dap.tools.zoo.result import CaseFinding, Op, Result, Status, Step
@@ -173,8 +173,8 @@ def command_line(case: Case, steps: Sequence[Step]) -> str:
 
 def run_case(case: Case, stop: Callable[[], bool] = lambda: False) -> Result:
     """Work on a case in a folder that is gone afterwards. KeyboardInterrupt when ``stop`` says so."""
-    with tempfile.TemporaryDirectory(prefix="tdb-dap-zoo-") as scratch:
-        return CaseRun(case, Path(scratch), stop).result()
+    with scratch_directory() as scratch:
+        return CaseRun(case, scratch, stop).result()
 
 
 def versions() -> tuple[tuple[str, str], ...]:

@@ -91,7 +91,7 @@ class DaskExecutor:
         try:
             self._distributed = import_module("distributed")
         except ImportError:
-            raise BadInput("--dask: Dask is not installed; pip install 'tdb-dap[dask]'") from None
+            raise BadInput("--dask: Dask is not installed; pip install 'dask[distributed]'") from None
         try:
             self._client = self._distributed.Client(address, timeout="5s")
         except (OSError, ValueError, TimeoutError) as error:

@@ -170,6 +170,43 @@ def test_a_program_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert not file.exists()
 
 
+@pytest.mark.parametrize("words", [("true",), ("/nothing/there",), ("sh", "-c", "exit 5"), ("sh", "-c", "kill -9 $$")])
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_run_without_the_runtime_leaves_the_recording_that_was_there(
+    tmp_path: Path, words: tuple[str, ...], is_link: bool
+) -> None:
+    """``python.tdbrec`` is the default of every Python program, and an environment may lack the runtime."""
+    file = tmp_path / "x.tdbrec"
+    target = tmp_path / "elsewhere.tdbrec" if is_link else file
+    target.write_bytes(b"an older recording")
+    if is_link:
+        file.symlink_to(target)
+    assert tdb_dap("record", "-o", str(file), "--", *words).returncode
+    assert target.read_bytes() == b"an older recording"
+    assert file.is_symlink() == is_link
+    assert sorted(tmp_path.iterdir()) == sorted({file, target})
+
+
+def test_a_recording_takes_the_place_of_another_with_its_first_event(fake: Fake) -> None:
+    fake.file.write_bytes(b"an older recording")
+    fake.file.chmod(0o600)
+    run = fake.record(*WORK)
+    assert run.recording.is_complete
+    assert fake.file.stat().st_mode & 0o777 == 0o600
+    assert not list(fake.file.parent.glob(".*.part"))
+
+
+def test_it_records_below_a_long_temporary_directory(fake: Fake, tmp_path: Path) -> None:
+    folder = tmp_path.joinpath(*["long" * 10] * 4)
+    folder.mkdir(parents=True)
+    done = subprocess.run(
+        fake.recorder(*WORK), env={**fake.environment(), "TMPDIR": str(folder)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert fake.read().recording.is_complete
+    assert not list(folder.iterdir())
+
+
 def test_no_program_is_said() -> None:
     done = tdb_dap("record")
     assert (done.returncode, done.stderr) == (

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import * as vscode from "vscode";
 import { SETTINGS } from "../contributions";
 import { log, showWithLog } from "../log";
@@ -58,11 +58,14 @@ export class Installation implements vscode.Disposable {
     return join(this.context.globalStorageUri.fsPath, "environment");
   }
 
-  /** What pip is asked for: the package that came with the extension. */
+  /** What pip is asked for: the package that came with the extension, or the clone that it is in; no index is asked. */
   get package(): string {
     const folder = join(this.context.extensionPath, "bundled", "wheel");
     const wheel = existsSync(folder) ? readdirSync(folder).find((name) => name.endsWith(".whl")) : undefined;
-    return wheel === undefined ? `tdb-dap>=${this.version}` : join(folder, wheel);
+    if (wheel !== undefined) return join(folder, wheel);
+    const clone = dirname(this.context.extensionPath);
+    if (existsSync(join(clone, "pyproject.toml"))) return clone;
+    throw new Error(vscode.l10n.t("This extension does not contain the debugger; install its package again."));
   }
 
   async search(scope: vscode.Uri | undefined): Promise<Search> {

@@ -25,12 +25,14 @@ export interface Requests {
   readonly "tdb/tensor": { readonly arguments: TensorArguments; readonly body: TensorDescription };
   readonly "tdb/tensorData": { readonly arguments: DataArguments; readonly body: TensorNumbers };
   readonly "tdb/tensorElement": { readonly arguments: ElementArguments; readonly body: TensorElement };
+  readonly "tdb/tensorHistory": { readonly arguments: HistoryArguments; readonly body: TensorHistory };
   readonly "tdb/tensorStatistics": { readonly arguments: StatisticsArguments; readonly body: TensorStatistics };
   readonly "tdb/tensorTile": { readonly arguments: TileArguments; readonly body: TensorNumbers };
   readonly "tdb/tensorWriters": { readonly arguments: WritersArguments; readonly body: TensorWriters };
   readonly "tdb/time": { readonly arguments: TimeArguments; readonly body: TimePoint };
   readonly "tdb/timeline": { readonly arguments: TimelineArguments; readonly body: CommandOrder };
   readonly "tdb/times": { readonly arguments: TimesArguments; readonly body: CommandTimes };
+  readonly "tdb/trace": { readonly arguments: TraceArguments; readonly body: TraceBody };
   readonly "tdb/travel": { readonly arguments: TravelArguments; readonly body: undefined };
 }
 
@@ -358,6 +360,16 @@ export interface GraphPage {
   readonly colouring: "dtype" | "time" | "verdict";
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
+}
+
+/** A tensor in memory. `most`: versions in the answer. */
+export interface HistoryArguments {
+  readonly expression: string;
+  readonly frameId?: number | null | undefined;
+  readonly focus?: number | null | undefined;
+  readonly level?: "command" | "op" | undefined;
+  readonly ordinal?: number | null | undefined;
+  readonly most?: number | undefined;
 }
 
 /** `frameId`: the frame that is shown; `line` to `endLine`: what is visible of `source`. */
@@ -950,6 +962,16 @@ export interface TensorElement {
   readonly error?: string;
 }
 
+/** Body of `tdb/tensorHistory`. */
+export interface TensorHistory {
+  readonly title: string;
+  readonly elements: number;
+  readonly versions: readonly TensorVersion[];
+  readonly isComplete: boolean;
+  /** Why the run ends early; empty if it does not. */
+  readonly remark: string;
+}
+
 /** Body of `tdb/tensorTile` and `tdb/tensorData`. */
 export interface TensorNumbers {
   readonly shape: readonly number[];
@@ -971,6 +993,30 @@ export interface TensorStatistics {
   readonly saturated: number;
   readonly histogram: readonly number[];
   readonly largest: readonly LargestElement[];
+}
+
+/** Content of memory from one moment on. */
+export interface TensorVersion {
+  readonly moment: number;
+  /** The first and the last command that wrote it; null for what was there at the start, and for an edit. */
+  readonly first: number | null;
+  readonly last: number | null;
+  readonly line: number;
+  readonly opcode: string;
+  /** Name of the tensor whose bytes they are; empty where no tensor is named for them. */
+  readonly tensor: string;
+  /** Whether the op writes all of it. */
+  readonly covers: boolean;
+  /** What the user has set there; empty if it is no edit. */
+  readonly edit: string;
+  readonly numbers: string;
+  /** Elements that differ from the version before. */
+  readonly changed: number;
+  /** By how much at most; null where that is no finite number. */
+  readonly largest: number | null;
+  readonly readers: number;
+  /** The first plane, at most 32 by 32; null where a number is not finite. */
+  readonly thumbnail: readonly (readonly (number | null)[])[];
 }
 
 /** An op instance, or a command of no op, that writes to a tensor's memory. */
@@ -1079,6 +1125,31 @@ export interface Trace {
   readonly otherData: TraceSource;
 }
 
+/**
+ * A trace point: `expressions` at a `place` of a breakpoint, every op without one, where `condition` holds. `message`:
+ * that of a log point, whose expressions in braces are meant. `most`: rows in the answer.
+ */
+export interface TraceArguments {
+  readonly expressions?: readonly string[] | null | undefined;
+  readonly message?: string | null | undefined;
+  readonly place?: string | undefined;
+  readonly condition?: string | null | undefined;
+  readonly most?: number | undefined;
+}
+
+/** Body of `tdb/trace`. */
+export interface TraceBody {
+  /** The trace point in one line. */
+  readonly text: string;
+  readonly expressions: readonly string[];
+  /** In the order of the run. */
+  readonly rows: readonly TraceRow[];
+  /** All hits; more than `rows` where `most` is less. */
+  readonly hits: number;
+  readonly places: number;
+  readonly remarks: readonly string[];
+}
+
 /** One event of Chrome's Trace Event Format. */
 export interface TraceEvent {
   /** M: name of a track; X: an op or a command; C: bytes in use. */
@@ -1094,6 +1165,22 @@ export interface TraceEvent {
   readonly dur?: number;
   readonly cat?: "op" | "command";
   readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** A hit. A value is null where there is not a single finite number; `texts` says what there is instead. */
+export interface TraceRow {
+  readonly moment: number;
+  readonly command: string;
+  /** 0 for a command of no op. */
+  readonly line: number;
+  readonly op: string;
+  readonly name: string;
+  readonly core: number;
+  readonly slice: string;
+  readonly launch: number | null;
+  readonly token: number | null;
+  readonly values: readonly (number | null)[];
+  readonly texts: readonly string[];
 }
 
 /** Traced program, and source of the times. */

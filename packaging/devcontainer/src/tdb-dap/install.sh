@@ -2,7 +2,7 @@
 # Install tdb-dap for all users of a Debian or Ubuntu, as root: into /usr/local/lib/tdb-dap, with the command in
 # /usr/local/bin. Also for images that are no dev container; again, it brings what is there up to date.
 #
-# SPEC: what pip installs (tdb-dap). FINDLINKS: a directory with wheels; then no package registry is asked.
+# SPEC: what pip installs, a wheel or a directory. FINDLINKS: a directory with wheels; then no package registry is asked.
 # TDB_DAP_PREFIX: instead of /usr/local.
 #
 # Python 3.10 or newer is taken as it is. Without one, the distribution's is installed; if that is older, a Python that
@@ -10,7 +10,7 @@
 set -eu
 umask 022
 
-SPEC="${SPEC:-tdb-dap}"
+SPEC="${SPEC:-}"
 FINDLINKS="${FINDLINKS:-}"
 PREFIX="${TDB_DAP_PREFIX:-/usr/local}"
 HOME_OF_TDB="$PREFIX/lib/tdb-dap"
@@ -86,6 +86,7 @@ private_python() {
   rm -rf "$tools"
 }
 
+[ -n "$SPEC" ] || fail "spec: name the wheel of a release, as its path in the container or its address with #sha256=HASH"
 [ "$(id -u)" = 0 ] || [ "$PREFIX" != /usr/local ] || fail "run this as root, or set TDB_DAP_PREFIX to a directory of yours"
 make_environment
 set -- --upgrade

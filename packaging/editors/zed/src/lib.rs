@@ -15,7 +15,7 @@ struct Tdb;
 fn program(worktree: &Worktree, chosen: Option<String>) -> Result<String> {
     chosen
         .or_else(|| worktree.which("tdb-dap"))
-        .ok_or_else(|| "tdb-dap is not on PATH; install it with: pip install tdb-dap".to_string())
+        .ok_or_else(|| "tdb-dap is not on PATH; docs/install.md says how to install it".to_string())
 }
 
 /// The request of a configuration.

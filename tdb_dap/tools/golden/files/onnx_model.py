@@ -29,7 +29,7 @@ def computed(path: Path, inputs: Mapping[str, Array], wanted: Iterable[str]) -> 
     try:
         onnx = importlib.import_module("onnx")
     except ImportError:
-        raise BadInput(f"{path}: evaluating it needs onnx: pip install 'tdb-dap[onnx]'") from None
+        raise BadInput(f"{path}: evaluating it needs onnx: pip install onnx") from None
     try:
         model = onnx.load(str(path))
         weights = {one.name for one in model.graph.initializer}

@@ -1,0 +1,105 @@
+"""Console verbs about all moments of the run at once: the session stays where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tdb_dap.adapter.console.inspecting import indexed
+from tdb_dap.adapter.console.verbs import execute, verb
+from tdb_dap.adapter.requests.scopes import names_at
+from tdb_dap.adapter.session.progress import Progress
+from tdb_dap.engine.expressions.assignment import part_named
+from tdb_dap.engine.questions.search import search
+from tdb_dap.engine.questions.trace_points import USAGE, parse
+from tdb_dap.engine.questions.tracing import trace
+from tdb_dap.engine.questions.turning import turns
+from tdb_dap.engine.questions.versions import history
+from tdb_dap.errors import BadExpression
+
+if TYPE_CHECKING:
+    from tdb_dap.adapter.session.handles import Frame
+    from tdb_dap.adapter.session.session import Session
+
+
+@contextmanager
+def passing(session: Session, title: str) -> Iterator[Callable[[int], None]]:
+    """A pass over the whole run for a request: its progress is shown, and it ends when nobody waits for it any more.
+
+    Values that were read before are read again after it.
+    """
+    total = len(session.debugger.program.commands)
+    bar = Progress(session.event, title, total) if session.traits.progress else None
+
+    def done(ordinal: int) -> None:
+        session.check_withdrawn()
+        if bar is not None:
+            bar.update(ordinal)
+
+    try:
+        yield done
+    finally:
+        session.handles.forget_values()
+        if bar is not None:
+            bar.end()
+
+
+@verb(
+    "trace",
+    usage=USAGE,
+    help="a table of values at every place of the run, past and future: trace max(out[0]) at tpu.Conv2D",
+    takes="expression",
+)
+def _trace(session: Session, rest: str, frame: Frame | None) -> str:
+    from tdb_dap.tools.trace.text import trace_lines
+
+    point = parse(rest)
+    with passing(session, "Tracing") as progress:
+        return "\n".join(trace_lines(trace(session.debugger.inspector, point, progress)))
+
+
+@verb(
+    "when",
+    usage="CONDITION",
+    help="when a condition turns true over the whole run: first, last, and until when",
+    takes="expression",
+)
+def _when(session: Session, rest: str, frame: Frame | None) -> str:
+    from tdb_dap.tools.trace.text import turns_lines
+
+    if not rest:
+        raise BadExpression("name a condition: when max(abs(out[0])) > 6e4")
+    with passing(session, "Looking for when") as progress:
+        return "\n".join(turns_lines(turns(session.debugger.inspector, rest, progress)))
+
+
+@verb(
+    "where",
+    usage="[CONDITION]",
+    help="tensors x of the whole run that have a property: where max(abs(x)) > 6e4; alone: the call stack",
+    takes="expression",
+)
+def _where(session: Session, rest: str, frame: Frame | None) -> str:
+    from tdb_dap.tools.trace.text import search_lines
+
+    if not rest:  # as gdb has it
+        return execute(session, "bt", frame)
+    with passing(session, "Looking for tensors") as progress:
+        return "\n".join(search_lines(search(session.debugger.inspector, rest, progress)))
+
+
+@verb(
+    "history",
+    usage="PLACE",
+    help="all that a tensor, slice or address ever held: who wrote and read each version",
+    takes="expression",
+)
+def _history(session: Session, rest: str, frame: Frame | None) -> str:
+    from tdb_dap.tools.trace.text import history_lines
+
+    if not rest:
+        raise BadExpression("name a tensor, a slice or an address: history R0x1000:f32[16]")
+    part = part_named(indexed(rest), names_at(session, frame))
+    with passing(session, "Looking for versions") as progress:
+        return "\n".join(history_lines(history(session.debugger.inspector, part, progress)))
