@@ -16,6 +16,7 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import BadInput
+from tdb_dap.targets.chips.registry import chips
 from tdb_dap.tools.golden.compilation import find
 from tdb_dap.tools.golden.judging import judge_call
 from tdb_dap.tools.golden.level import Level, names, wide
@@ -57,6 +58,12 @@ class Shadow:
 
     def __init__(self, context: Path, inputs: Mapping[str, Array]) -> None:
         files = find(context)
+        chip = chips().get(files.properties.get("chip", "").upper())
+        if chip is not None and not chip.has_golden:
+            raise BadInput(
+                f"{context}: the arithmetic of ops that are compiled for {chip.name} is not known apart from its "
+                "commands; compare with the compiler's *_tpu_outputs.npz"
+            )
         self.level = Level("tpu", text_of(context))
         self.inputs = {name: wide(inputs[name]) for name in self.level.inputs() if name in inputs}
         if len(self.inputs) < len(list(self.level.inputs())):
