@@ -50,3 +50,22 @@ def test_a_depthwise_convolution_with_results_of_16_bits_is_refused() -> None:
     described = command(chip, "conv.dw", tsk_opd_num=2, **ONE, **KERNEL, **ADDRESSES, **bytes_)
     with pytest.raises(NotSimulated, match="depthwise convolution with results of 16 bits"):
         chip.execute(described, empty(chip))
+
+
+def test_the_index_of_an_infinity_is_that_of_one() -> None:
+    """Zero has index 0, all others the exponent from 63 on; 128 more if negative. NaN is refused."""
+    chip, words = chip_named("CV181X"), [0x7F80, 0xFF80, 0x3F80, 0xBF80, 0x7F7F, 0x0080, 0x0001, 0x8000]
+    shape = {"src_n": 1, "src_c": 1, "src_h": 1, "src_w": 8, "dst_c": 1, "dst_h": 1, "dst_w": 8, "mv_lut_idx": 1}
+    formats = {"src_fmt": 2, "dst_fmt": 2, "trans_dir": 3, "vld": 1, "dst_base_addr_low": 4096}
+    described = command(chip, "dma.l2l", **shape, **formats)
+    memory = empty(chip)
+    source, (result,) = described.binding.operands["source"], described.results
+    assert isinstance(source, View)
+    assert isinstance(result, View)
+    memory.write(source, np.array(words, np.uint16).reshape(source.shape))
+    chip.execute(described, memory)
+    found = [f"{word:04x}" for word in memory.read(result).reshape(-1).tolist()]
+    assert found == ["3f3f", "bfbf", "3f3f", "bfbf", "bebe", "c1c1", "baba", "0000"]
+    memory.write(source, np.full(source.shape, 0x7FC0, np.uint16))
+    with pytest.raises(NotSimulated, match="an index of NaN"):
+        chip.execute(described, memory)

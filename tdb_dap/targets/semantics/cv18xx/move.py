@@ -99,9 +99,8 @@ def _index(bits: Array) -> Array:
     numbers = (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
     if np.isnan(numbers).any():
         raise NotSimulated("an index of NaN: undefined on the chip")
-    # Infinity has the exponent 128, as its bits say.
     _, exponents = np.frexp(np.abs(numbers).astype(np.float64))
-    exponents = np.where(np.isinf(numbers), 129, exponents) - 1
+    exponents = np.where(np.isinf(numbers), 1, exponents) - 1  # the emulator takes infinity for a number of size 1
     index = np.where(numbers == 0, 0, exponents + _BIAS + 128 * (bits >> np.uint16(15)).astype(np.int64)) & 0xFF
     return (index << 8 | index).astype(np.uint16)
 
