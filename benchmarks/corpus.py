@@ -54,6 +54,7 @@ TARGETS = [
 
 EXPLAINED = {
     "crnn_bm1690_f16c8": ("hazard", "unused"),
+    "resnet18_cv181x_int8": ("hazard",),
     "swin_bm1688_f16c2": ("unused",),
     "transpose_many_cv181x_bf16": ("unused", "uninitialized"),
 }

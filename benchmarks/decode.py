@@ -3,10 +3,10 @@
     python benchmarks/decode.py [--commands N] [--chips CHIP,...] [--vendor-python PYTHON]
 
 A model of N commands of each chip is made from the streams of a small one, one after another with ids that go on
-(BM1684: in groups, as its ids have 16 bits); final.mlir and tensor_location.json are made the same way. Each
-measurement runs in a separate process. The vendor's bmodel_dis (``--vendor-python``: a Python 3.10 in which tpu_mlir
-is installed; default: $TDB_VENDOR_PYTHON; left out if there is none) and ``tdb-dap dis --format tdb`` list the same
-file of 20,000 commands, one right after the other.
+(BM1684 and CV18xx: at most 65,535, as their ids have 16 bits); final.mlir and tensor_location.json are made the
+same way. Each measurement runs in a separate process. The vendor's bmodel_dis (``--vendor-python``: a Python 3.10 in
+which tpu_mlir is installed; default: $TDB_VENDOR_PYTHON; left out if there is none) and ``tdb-dap dis --format tdb``
+list the same file of 20,000 commands, one right after the other.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 import json
 import lzma
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,8 @@ MODELS = {
     "CV184X": DATA / "chips" / "cv184x" / "toy_cv184x_int8",
     "SGTPUV8": DATA / "chips" / "sgtpuv8" / "toy_sgtpuv8_int8",
     "SG2380": DATA / "chips" / "sg2380" / "toy_sg2380_f16",
+    "CV181X": DATA / "chips" / "cv181x" / "toy_cv181x_int8",
+    "CV183X": DATA / "chips" / "cv183x" / "toy_cv183x_int8",
 }
 """A small model of each chip, on one core."""
 sys.path.insert(0, str(ROOT))
@@ -116,6 +119,40 @@ def repeated(path: Path, commands: int, chip: str = "BM1684X") -> tuple[Path, in
     stage = program.stage
     regions = (stage.activations_address, stage.activations_size)
     return Model(chip, *made[0], activations=regions, further=made[1:]).write(path), times
+
+
+def repeated_cvimodel(path: Path, commands: int, chip: str) -> Path:
+    """A cvimodel of at least that many commands: a small model's stream repeated, appended to its other sections."""
+    from tdb_dap.engine.cvimodel.file import COMMANDS, Cvimodel
+    from tdb_dap.tools.programs import open_program
+
+    program = open_program(MODELS[chip])
+    small = path.with_name("small.cvimodel")
+    small.write_bytes(lzma.decompress((MODELS[chip] / "model.cvimodel.xz").read_bytes()))
+    model, data = Cvimodel(small), bytearray(small.read_bytes())
+    section = next(each for each in model.description.sections if each.kind == COMMANDS)
+    span, own, chosen = (
+        model.span_of(section),
+        _own(program),
+        [c for c in program.commands if c.engine in ("tiu", "dma")],
+    )
+    times = -(-commands // len(chosen))
+    stream = np.tile(np.frombuffer(data, np.uint8)[span.start : span.start + span.size], (times, 1))
+    encoded = program.commands.encoded
+    assert encoded is not None
+    rounds = np.arange(times) % (0xFFFF // max(len(commands) for commands in own.values()))  # ids begin again at 1
+    for command in chosen:
+        fields = program.target.instruction_set.instructions[command.kind].by_name
+        for name, of in _id_fields(program, command.engine):
+            if command.fields.get(name):
+                numbers = command.fields[name] + len(own[of]) * rounds
+                _put(stream, int(encoded.offsets[command.ordinal]) - span.start, fields[name], numbers)
+    # The description contains size and start of the stream next to each other, and that pair only once.
+    head, pair = data[: model.sections_start], struct.Struct("<II")
+    assert head.count(pair.pack(section.size, section.start)) == 1
+    pair.pack_into(data, head.find(pair.pack(section.size, section.start)), stream.size, len(data) - len(head))
+    path.write_bytes(bytes(data) + stream.tobytes())
+    return path
 
 
 def _own(program: Program) -> dict[str, list[Command]]:
@@ -251,7 +288,10 @@ def main() -> None:
 
 
 def opened(path: Path, commands: int, chip: str) -> None:
-    model, _ = repeated(path, commands, chip)
+    if (MODELS[chip] / "model.cvimodel.xz").exists():
+        model = repeated_cvimodel(path.with_suffix(".cvimodel"), commands, chip)
+    else:
+        model, _ = repeated(path, commands, chip)
     measured = probe("open", model)
     size = model.stat().st_size / 1e6
     name = f"{chip}: open {measured['commands']:,} commands ({size:,.0f} MB)"

@@ -1,7 +1,7 @@
 """Real networks: this project, an older state of it, ONNX Runtime and the vendor's simulator, one after the other.
 
-    python benchmarks/networks.py --models DIR [NAME ...] [--vendor-python PYTHON] [--old DIR] [--vendor [NAME ...]]
-                                  [--rounds N] [--json FILE]
+    python benchmarks/networks.py --models DIR [NAME ...] [--for CHIP:FORMAT ...] [--vendor-python PYTHON]
+                                  [--old DIR] [--vendor [NAME ...]] [--rounds N] [--json FILE]
 
 NAME: networks of benchmarks/vendor_models.py; none: ResNet-18, MobileNetV2, a detector, Swin, a toy. They are compiled
 into ``--models`` once with the vendor's tools (``--vendor-python`` or $TDB_VENDOR_PYTHON; their environment brings ONNX
@@ -102,7 +102,7 @@ def better(before: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, Any]
 
 def compare(context: Path, options: argparse.Namespace) -> dict[str, Any]:
     """All times of one network in one format."""
-    name, _, form = context.name.rpartition("_")
+    name, *_, form = context.name.split("_")
     row: dict[str, Any] = {"model": context.name}
     for number in range(options.rounds):
         for how, switch, place in (("run", "1", HERE.parent), ("numpy", "0", HERE.parent), ("old", "1", options.old)):
@@ -131,7 +131,7 @@ def compare(context: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def line(row: dict[str, Any]) -> str:
-    text = f"{row['model']:16}"
+    text = f"{row['model']:22}"
     for how in ("run", "numpy", "old", "onnx", "vendor"):
         text += f" {row[how]['seconds']:9.4f}" if how in row else f" {'-':>9}"
     ours = row["run"]["seconds"]
@@ -146,6 +146,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*", default=NETWORKS, metavar="NAME")
     parser.add_argument("--models", type=Path, default=HERE.parent / "build" / "models", help="where to compile")
     parser.add_argument("--vendor-python", default=os.environ.get("TDB_VENDOR_PYTHON"))
+    parser.add_argument(
+        "--for", dest="targets", nargs="*", metavar="CHIP:FORMAT", help="compile for these (cv181x:INT8)"
+    )
     parser.add_argument("--old", type=Path, help="a clone at another commit, with its kernel built")
     parser.add_argument("--vendor", nargs="*", metavar="NAME", help="measure the vendor's library, too")
     parser.add_argument("--rounds", type=int, default=3, help="how often each is measured, by turns")
@@ -156,10 +159,11 @@ def main() -> int:
     if not options.vendor_python:
         parser.error("the vendor's tools compile the networks: give their interpreter as --vendor-python")
     maker = [options.vendor_python, str(HERE / "vendor_models.py"), str(options.models), *options.names]
+    maker += ["--for", *options.targets] if options.targets else []
     path = f"{Path(options.vendor_python).parent}:{os.environ['PATH']}"
     contexts = [Path(found) for found in measured(maker, PATH=path)["contexts"]]
     columns = "".join(f" {how:>9}" for how in ("run", "numpy", "old", "onnx", "vendor"))
-    print(f"{'seconds':16}{columns} {'of onnx':>10} {'than old':>10} {'than vendor':>10}")
+    print(f"{'seconds':22}{columns} {'of onnx':>10} {'than old':>10} {'than vendor':>10}")
     rows = []
     for context in contexts:
         rows.append(compare(context, options))

@@ -212,6 +212,10 @@ SMALL = (unet, segmenter, pyramid, yolo, vit, convnext, efficient, crnn, reader,
 NETWORKS = {**{name: made for name, (made, _) in MODELS.items()}, **{made.__name__: made for made in SMALL}}
 
 
+CVIMODELS = ("cv180x", "cv181x", "cv182x", "cv183x")
+"""Chips with another container."""
+
+
 class Target(NamedTuple):
     """What a network is compiled for."""
 
@@ -256,9 +260,11 @@ def prepare(name: str, folder: Path) -> None:
 
 def compiled(name: str, target: Target, folder: Path, context: Path) -> None:
     """One context directory: the bmodel, final.mlir, tensor_location.json and the input."""
-    bmodel = f"{name}_{target.form}.bmodel"
+    is_small = target.chip in CVIMODELS
+    bmodel = f"{name}_{target.form}.{'cvimodel' if is_small else 'bmodel'}"
     deploy = ["model_deploy", "--mlir", f"{name}.mlir", "--quantize", target.form, "--processor", target.chip]
-    deploy += ["--num_core", str(target.cores), "--debug", "--skip_validation", "--model", bmodel]
+    deploy += ["--debug", "--skip_validation", "--model", bmodel]
+    deploy += [] if is_small else ["--num_core", str(target.cores)]
     # The compiler leaves many files, whose names do not tell the number of cores.
     with tempfile.TemporaryDirectory(dir=folder) as work:
         for path in folder.iterdir():
@@ -268,10 +274,14 @@ def compiled(name: str, target: Target, folder: Path, context: Path) -> None:
         context.mkdir(parents=True)
         parts = {
             "final.mlir": next(Path(work).glob(f"{name}_{target.chip}_{target.form.lower()}*final.mlir")),
-            "tensor_location.json": Path(work) / f"{bmodel}.json",
             "input.npz": folder / "input.npz",
-            "compilation.bmodel": Path(work) / bmodel,
         }
+        if is_small:
+            parts["tensor_info.txt"] = next(Path(work).glob("*_tensor_info.txt"))
+            parts["model.cvimodel"] = Path(work) / bmodel
+        else:
+            parts["tensor_location.json"] = Path(work) / f"{bmodel}.json"
+            parts["compilation.bmodel"] = Path(work) / bmodel
         for wanted, path in parts.items():
             shutil.copy(path, context / wanted)
 
@@ -296,7 +306,8 @@ def main() -> None:
             if not context.exists():
                 compiled(name, target, work, context)
             if options.runtime and not (context / "runtime.npz").exists():
-                model = ["--input", "input.npz", "--model", "compilation.bmodel", "--output", "runtime.npz"]
+                name_of_model = "model.cvimodel" if target.chip in CVIMODELS else "compilation.bmodel"
+                model = ["--input", "input.npz", "--model", name_of_model, "--output", "runtime.npz"]
                 run(["model_runner", *model], context)
     print(json.dumps({"contexts": contexts}))
 

@@ -1,8 +1,10 @@
 """Record how many commands of compiled models are executed without a plan, in tdb_dap/targets/isa/plans.json.
 
-    python -m scripts.record_plans DIRECTORY...       read every compilation.bmodel[.xz] below the directories
+    python -m scripts.record_plans DIRECTORY...       read compilation.bmodel[.xz], model.cvimodel[.xz] below them
 
-``tdb-dap targets --forms`` shows the shares. Needs the C kernel: without it nothing has a plan.
+Chips of which they have no model keep their rows. ``tdb-dap targets --forms`` shows the shares.
+
+Needs the C kernel: without it nothing has a plan.
 """
 
 from __future__ import annotations
@@ -11,21 +13,23 @@ import json
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 from tdb_dap.errors import TdbError
 from tdb_dap.targets import kernel
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.tools.programs import open_program
 
+MODELS = ("compilation.bmodel", "model.cvimodel")
 FILE = Path(__file__).parent.parent / "tdb_dap" / "targets" / "isa" / "plans.json"
 
 
 def main() -> int:
     if not kernel.is_active():
         raise SystemExit(kernel.describe())
-    shares: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+    shares: dict[str, Any] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
     for directory in map(Path, sys.argv[1:]):
-        for path in sorted(directory.rglob("compilation.bmodel*")):
+        for path in sorted(path for name in MODELS for path in directory.rglob(f"{name}*")):
             try:
                 program = open_program(path.parent)
             except TdbError as error:
@@ -37,6 +41,7 @@ def main() -> int:
                 instruction = chip.instruction_set.instructions[kind]
                 own = shares[chip.name][f"{instruction.register} {instruction.sub}"]
                 own[:] = [have + more for have, more in zip(own, counts, strict=True)]
+    shares = {**json.loads(FILE.read_text("utf-8")), **shares}
     rows = [(chip, dict(sorted(forms.items()))) for chip, forms in sorted(shares.items())]
     lines = [f" {json.dumps(chip)}: {json.dumps(forms)}" for chip, forms in rows]
     FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")

@@ -11,6 +11,7 @@ import pytest
 from scripts.compare_timing import is_near
 from tdb_dap.cli.main import main
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.occupancy import Resident, Timeline, _place, residents, use_at
 from tdb_dap.tools.profile.comparing import compare
 from tdb_dap.tools.profile.estimating import likely_cycles
@@ -19,7 +20,7 @@ from tdb_dap.tools.profile.report import report_of
 from tdb_dap.tools.profile.schedule import schedule, waits
 from tdb_dap.tools.profile.trace import trace
 from tdb_dap.tools.programs import open_program
-from tests.samples import Case, case, cases, typical
+from tests.samples import DATA, Case, case, cases, typical
 
 TOY = "toy_bm1684x_f32"
 STATIC = [case for case in cases() if not case.is_dynamic]
@@ -158,6 +159,34 @@ def test_the_command_prints_and_writes_what_it_has_found(tmp_path: Path, capsys:
     assert json.loads(Path(outputs[0]).read_text())["otherData"]["chip"] == "BM1684X"
     assert json.loads(Path(outputs[1]).read_text())["cycles"] == 4911
     assert Path(outputs[2]).read_text().startswith("# Profile of")
+
+
+@pytest.mark.parametrize(
+    ("chip", "cycles", "seconds"),
+    [("cv180x", 8 * 64 * 9 * 4, "500"), ("cv181x", 2 * 64 * 9 * 2, "500"), ("cv183x", 64 * 9 * 2, "650")],
+)
+def test_a_convolution_of_bytes_takes_lanes_and_channels_at_a_time(
+    chip: str, cycles: int, seconds: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rounds of 16 channels over the lanes, 64 steps for 1,024 elements, 9 taps, 4 input channels, 1 or 2 a cycle."""
+    model = DATA / "chips" / chip / f"toy_{chip}_int8"
+    profile = Profile(open_program(model))
+    assert [number for number, _ in profile.unknown] == [0]  # quant, on the host
+    first = next(timed for timed in profile.commands if timed.command.description.name == "conv")
+    assert first.estimated == cycles
+    assert main(["profile", str(model), "--quiet"]) == 0
+    assert f"at {seconds} MHz" in capsys.readouterr().out
+
+
+def test_compressed_weights_count_with_the_bytes_that_they_unpack_to() -> None:
+    profile = Profile(open_program(DATA / "chips" / "cv183x" / "gemm2d_cv183x_bf16"))
+    packed = [timed for timed in profile.commands if timed.command.attributes.get("compressed")]
+    assert packed
+    for timed in packed:
+        (result,) = timed.command.results
+        assert isinstance(result, View)
+        assert timed.cost.read == result.nbytes
+        assert timed.estimated == result.nbytes / 8
 
 
 def test_a_chip_of_unknown_speed_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

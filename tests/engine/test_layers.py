@@ -38,6 +38,19 @@ def test_every_command_belongs_to_the_op_whose_tensor_its_layer_names() -> None:
     assert all(program.commands[ordinal].mlir_lines for ordinal in range(len(program.commands)))
 
 
+def test_an_operand_is_the_slice_that_the_layer_computes_with() -> None:
+    """Slices of an operand overlap and begin elsewhere; a slice is stored after the next one is begun."""
+    program = open_program(DATA / "chips" / "cv180x" / "sliced_cv180x_int8")
+    convolution, stores = program.ops.named('#loc("conv5_Conv")')
+    taken = [record.operands[0].slices for record in convolution.records]
+    stored = [record.operands[0].slices for record in stores.records]
+    assert [part[3] for part in taken if part] == [
+        slice(start, stop) for start, stop in ((0, 16), (15, 32), (31, 48), (47, 64), (63, 80), (79, 96))
+    ]
+    assert [part[3] for part in stored if part] == [slice(start, start + 8) for start in range(0, 48, 8)]
+    assert [record.slice_text for record in convolution.records][:2] == ["h[0:8]", "h[8:16]"]
+
+
 def test_tensors_are_in_local_memory_inside_of_groups_and_in_their_memory_outside() -> None:
     program = open_program(TOY)
     [convolution] = program.ops.named('#loc("relu4_Relu")')

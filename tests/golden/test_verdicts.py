@@ -135,14 +135,23 @@ def test_nans_that_no_op_makes_are_said(tmp_path: Path) -> None:
 
 
 def test_a_chip_whose_arithmetic_is_not_known_is_judged_up_to_top(tmp_path: Path) -> None:
-    made = Made(tmp_path, "INT8", "cv181x", net=dense(1))
+    made = Made(tmp_path, "INT8", "cv199x", net=dense(1))
     made.change(made.tensors["tpu_mlir"], "c_Conv", lambda array: array + 1)
     done = tdb_dap("triage", made.folder, "--quiet")
     assert done.returncode == 0, "tensors that cannot be judged accuse nobody"
-    assert "judged up to stage top, as the arithmetic of CV181X is not known here" in done.stdout
+    assert "judged up to stage top, as the arithmetic of CV199X is not known here" in done.stdout
     assert not done.stdout.splitlines()[-1].startswith("next:")
     made.change(made.weights["top_mlir"], "c_Conv_w0", np.negative)
     assert triage(made.folder).stage == "top", "what was imported is judged all the same"
+
+
+def test_a_wrong_tensor_of_cv18xx_is_of_stage_tpu(tmp_path: Path) -> None:
+    made = Made(tmp_path, "INT8", "cv181x", net=dense(1))
+    assert "up to stage tpu no op is wrong" in triage(made.folder).sentence
+    made.change(made.tensors["tpu_mlir"], "c_Conv", lambda array: array + 1)
+    triaged = triage(made.folder)
+    assert (triaged.stage, triaged.is_wrong) == ("tpu", True)
+    assert "c_Conv" in triaged.sentence
 
 
 @pytest.mark.parametrize(("chip", "kept_in"), [("cv181x", "BF16"), ("bm1684", "F32"), ("bm1684x", "F16")])

@@ -12,11 +12,13 @@ import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tdb_dap.tools.zoo.store import MIGRATIONS, Store
 from tests.command_line import new_process, tdb_dap
 from tests.pages import data_of, needs_browser, seen
+from tests.samples import DATA
 from tests.zoo.zoos import break_model, model, rows, spoil_reference, zoo
 
 
@@ -92,6 +94,20 @@ def test_outputs_that_are_not_those_expected_fail_the_case(tmp_path: Path) -> No
     said = run(folder, store, "--do", "run", "--again")
     assert said.returncode == 1
     assert "no output is called x" in said.stdout
+
+
+def test_cvimodels_are_cases_and_dumps_of_all_tensors_are_outputs(tmp_path: Path) -> None:
+    """With final.mlir the folder is the case, else the file; a dump has tensors that are no outputs."""
+    source, store = DATA / "chips" / "cv181x" / "toy_cv181x_int8", tmp_path / "zoo.sqlite"
+    whole, lone = tmp_path / "models" / "whole", tmp_path / "models" / "lone"
+    shutil.copytree(source, whole)
+    lone.mkdir()
+    shutil.copy(source / "model.cvimodel.xz", lone / "lone.cvimodel.xz")
+    with np.load(source / "runtime.npz") as outputs:
+        np.savez(whole / "runtime.npz", another=np.zeros(3, np.float32), **outputs)
+    assert run(tmp_path / "models", store, "--do", "run", "sanitize").returncode == 0
+    names = rows(store, "SELECT key, chip, precision FROM cases ORDER BY key")
+    assert names == [("lone/lone.cvimodel.xz", "CV181X", "?"), ("whole", "CV181X", "INT8")]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")

@@ -39,8 +39,10 @@ SMALL_CHIPS = ("CV180X", "CV181X", "CV182X", "CV183X")
 CHIPS = ("BM1684", "BM1684X", "BM1688", "BM1690", "BM1690E", "BM1684X2", "CV184X", "SGTPUV8", "SG2380", *SMALL_CHIPS)
 _L2_BYTES = 4 << 20
 """Bytes of L2 that cases work on, at most: all memories are compared after each."""
-_MOST_UNDEFINED = 0.5
-"""Times as many undefined cases as wanted ones before an operation is given up."""
+_MOST_UNDEFINED = 3
+"""Times as many undefined cases as others before an operation is given up."""
+_LEAST_CASES = 12
+"""As if there were so many others at first."""
 
 Rows = dict[str, dict[str, Counter[str]]]
 
@@ -106,7 +108,7 @@ def fuzz(chip: Chip, bench: Bench, arguments: argparse.Namespace) -> Rows:
             done = undefined = tries = 0
             while (
                 done < arguments.cases
-                and undefined < _MOST_UNDEFINED * arguments.cases
+                and undefined < _MOST_UNDEFINED * max(done, min(arguments.cases, _LEAST_CASES))
                 and tries < 60 * arguments.cases
             ):
                 tries += 1

@@ -11,9 +11,9 @@ import numpy as np
 
 from scripts.robustness.fuzz_simulator.contents import Random, words
 from scripts.robustness.fuzz_simulator.filling import SelfComparison
+from scripts.robustness.fuzz_simulator.forked import ForkedBackend
 from scripts.robustness.fuzz_simulator.mutation import BENCH_BYTES
 from scripts.robustness.fuzz_simulator.seeds import Case
-from tdb_dap.backends.cmodel import VendorBackend
 from tdb_dap.backends.divergence import Results, compare
 from tdb_dap.engine.hardware.dtypes import F16, F32, Array
 from tdb_dap.engine.hardware.geometry import Geometry, Space
@@ -52,7 +52,7 @@ class Bench:
         self.chip = chip
         self.ddr_start = ddr_of_bench(chip.geometry)
         self._own = InProcess(chip)
-        self._vendor = VendorBackend(chip, library, timeout=_PATIENCE)
+        self._vendor = ForkedBackend(chip, library, timeout=_PATIENCE)
         self._ddr = Region(self.ddr_start, np.zeros(BENCH_BYTES, np.uint8), "bench")
         self._memory = self._vendor.open_memories(1, [self._ddr])
         self._library = library

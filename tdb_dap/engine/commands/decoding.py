@@ -136,7 +136,7 @@ class Streams:
             values[~is_dma] = of_tiu[chosen[~is_dma]]
             return values
 
-        return Columns(
+        decoded = Columns(
             engine=np.where(is_dma, ENGINES.index("dma"), ENGINES.index("tiu")).astype(np.int8),
             core=np.full(chosen.size, core, np.int16),
             subnet=np.full(chosen.size, subnet, np.int32),
@@ -146,6 +146,7 @@ class Streams:
             dependency=pick(tiu.dependencies, dma.dependencies),
             listed=pick(tiu.listed, dma.listed),
         )
+        return decoded if group.packets is None else counted_on(decoded)
 
     def _streams_of(
         self, group: CommandGroup, what: str
@@ -166,6 +167,37 @@ class Streams:
             )
         )
         return tiu, dma, *merge(tiu, dma, what), (group.tiu.start, group.dma.start)
+
+
+def counted_on(columns: Columns) -> Columns:
+    """Commands of one stream with ids that go on where both engines start again at 1, after 65,535 of either.
+
+    There both engines have ended: the first command of each then waits for the last one of the other.
+    """
+    engines = [np.flatnonzero(columns.engine == number) for number in range(2)]
+    restarts = sorted(
+        (int(own[index + 1]), int(own[index]))
+        for own in engines
+        for index in np.flatnonzero((np.diff(columns.id[own]) <= 0) & (columns.id[own[1:]] == 1)).tolist()
+    )
+    cuts: list[int] = []
+    for ordinal, last in restarts:
+        if not cuts or last >= cuts[-1]:
+            cuts.append(ordinal)
+    if not cuts:
+        return columns
+    part = np.searchsorted(cuts, np.arange(columns.id.size), side="right")
+    before = np.zeros((2, len(cuts) + 1), np.int64)
+    for number, own in enumerate(engines):
+        np.maximum.at(before[number], part[own], columns.id[own])
+    before = np.cumsum(before, axis=1) - before
+    own_before, other_before = before[columns.engine, part], before[1 - columns.engine, part]
+    dependency = columns.dependency + np.where(columns.dependency > 0, other_before, 0)
+    for own in engines:
+        first = own[np.diff(part[own], prepend=0) > 0]
+        dependency[first] = np.maximum(dependency[first], other_before[first])
+    listed = columns.listed + np.where(columns.listed > 0, other_before, 0)
+    return replace(columns, id=columns.id + own_before, dependency=dependency, listed=listed)
 
 
 def _engines_of(columns: Columns, subnet: int | None = None) -> int:

@@ -299,6 +299,8 @@ class Memory:
 
     def peek(self, view: View) -> Array:
         """As ``read``, not to be written to: the live memory itself where the words are in equal steps, else a copy."""
+        if view.layout is Layout.STREAM:
+            return self._stream(view)
         words = self.window(view, to_read=True) if view.lane_mask is None else None
         if words is None or not words.flags.aligned:  # an address that is no multiple of the word's size
             return self.read(view)
@@ -306,12 +308,17 @@ class Memory:
         return words
 
     def _stream(self, view: View) -> Array:
-        """Bytes whose number is in themselves: at most as many as the view says, zeros where the memory ends before."""
+        """Bytes whose number is in themselves: at most as many as the view says, zeros where the memory ends before.
+
+        Not to be written to: the live memory itself unless it ends before.
+        """
         region = self.region(view.space, view.address, view.address + 1, view.core)
         start = view.address - region.start
-        result: Array = np.zeros(view.shape, np.uint8)
         stored = region.data[start : start + view.size]
-        result[: stored.size] = stored
+        result: Array = stored.view() if stored.size == view.size else np.zeros(view.shape, np.uint8)
+        if stored.size < view.size:
+            result[: stored.size] = stored
+        result.flags.writeable = False
         return result
 
     def _bytes(self, view: View, start: int, stop: int) -> Bytes:
@@ -322,7 +329,7 @@ class Memory:
         if view.dtype.per_byte > 1:
             return int4.read(view, lambda start, stop: self._bytes(view, start, stop))
         if view.layout is Layout.STREAM:
-            return self._stream(view)
+            return self._stream(view).copy()
         shared, shift, words = self._whole(view, to_read=True)
         if words is not None:
             return words.copy()

@@ -78,18 +78,31 @@ def _expect(count: int, room: Room) -> None:
 
 @host_function("quant")
 def quantise(inputs: Sequence[HostTensor], outputs: Sequence[Room], arguments: Arguments) -> list[Array]:
-    """Floats times the scale, half to even, limited; or back: bytes times the scale, bfloat16 widened."""
+    """Floats times the scale, half away from zero, limited; or back: bytes times the scale, bfloat16 widened.
+
+    As bfloat16: floats times ``_NEAREST``, cut off.
+    """
     source, target = inputs[0], outputs[0].dtype
     _expect(source.bits.size, outputs[0])
     if arguments["to"] == "NONE" and target is F32:
         factor = np.float32(1) if source.dtype is BF16 else np.float32(_scale(arguments, 1 / 128))
         return [F32.encode(source.numbers.astype(np.float32) * factor)]
+    if source.dtype is F32 and target is BF16:
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = source.numbers.astype(np.float32) * _NEAREST
+        return [(scaled.view(np.uint32) >> np.uint32(16)).astype(np.uint16)]
     if source.dtype is not F32 or target not in (SI8, UI8):
         raise NotSimulated(f"quant of {source.dtype} as {target} is not simulated")
-    scaled = np.rint(source.numbers * np.float32(_scale(arguments, 128)))
+    scaled = source.numbers * np.float32(_scale(arguments, 128))
     if np.isnan(scaled).any():
         raise NotSimulated("quant of NaN is undefined")
-    return [target.encode(np.clip(scaled, target.minimum, target.maximum))]
+    # Limited first: a number near a half would be rounded by adding one, and float64 has room for both.
+    limited = np.clip(scaled.astype(np.float64), target.minimum, target.maximum)
+    return [target.encode(np.copysign(np.floor(np.abs(limited) + 0.5), limited))]
+
+
+_NEAREST = np.float32(1.001957)
+"""Factor of floats that are cut off to bfloat16: most of them are then rounded to nearest."""
 
 
 def _scale(arguments: Arguments, steps: float) -> float:

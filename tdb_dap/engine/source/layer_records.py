@@ -39,6 +39,13 @@ _STORED = {"i8": "si8", "u8": "ui8", "i16": "si16", "u16": "ui16", "i32": "si32"
 """Formats in memory of quantised types, by their storage."""
 
 
+class Slice(NamedTuple):
+    """Number of a slice of a layer group along the batches and along the rows: the same for all ops of the group."""
+
+    batches: int
+    rows: int
+
+
 class Segment(NamedTuple):
     """Commands of one layer: their ordinals, the index of their subnet, the layer's number."""
 
@@ -128,10 +135,10 @@ class _Function:
         self, op: MlirOp, subnet: int, layer: Layer | None, issued: tuple[tuple[int, ...], tuple[int, ...]]
     ) -> LocationRecord:
         """The record of an op's instance."""
-        first = layer.first if layer is not None else None
+        part = _slice_of(op, layer)
         taken, given = _types(op)
-        operands = [self._operand(op, value, text, first) for value, text in zip(op.operands, taken, strict=False)]
-        result = _tensor(op, op.location, given[0], first) if given else {}
+        operands = [self._operand(op, value, text, part) for value, text in zip(op.operands, taken, strict=False)]
+        result = _tensor(op, op.location, given[0], part) if given else {}
         (tiu_before, dma_before), (tiu_after, dma_after) = issued
         return LocationRecord(
             line=op.line,
@@ -146,10 +153,10 @@ class _Function:
             is_local=_is_in_group(op),
         )
 
-    def _operand(self, op: MlirOp, value: str, text: str, first: tuple[int, int] | None) -> dict[str, Any]:
+    def _operand(self, op: MlirOp, value: str, text: str, part: Slice) -> dict[str, Any]:
         maker = self._mlir.op_visible_in(op.region, value)
         if maker is not None:
-            return _tensor(maker, _name_of(maker, value), text, first)
+            return _tensor(maker, _name_of(maker, value), text, part)
         number = value.removeprefix("%arg")
         is_argument = number.isdecimal() and int(number) < len(self._arguments)
         return _in_ddr(self._arguments[int(number)], text) if is_argument else {}
@@ -181,7 +188,20 @@ def _types(op: MlirOp) -> tuple[list[str], list[str]]:
     return split_top(taken[1 : closing(taken, 0)]), split_top(results)
 
 
-def _tensor(op: MlirOp, name: str, text: str, first: tuple[int, int] | None) -> dict[str, Any]:
+def _slice_of(op: MlirOp, layer: Layer | None) -> Slice:
+    """The slice of an op that a layer computes, loads or stores."""
+    if layer is None or not _is_in_group(op):
+        return Slice(0, 0)
+    info = LocalInfo.of(op)
+    batches, rows = (info.numbers.get(f"{axis}_idx") for axis in ("n", "h"))
+    if not isinstance(batches, list) or not isinstance(rows, list) or not batches or not rows:
+        return Slice(0, 0)
+    if layer.first is not None and layer.first[0] in batches and layer.first[1] in rows:
+        return Slice(batches.index(layer.first[0]), rows.index(layer.first[1]))
+    return Slice(layer.turn // len(rows), layer.turn % len(rows))
+
+
+def _tensor(op: MlirOp, name: str, text: str, part: Slice) -> dict[str, Any]:
     """Record of the result of an op; empty where its place is not known."""
     if not _is_local(op):
         return _in_ddr(name, text, "compressed" if op.attributes.get("do_compress") is True else "continuous")
@@ -190,28 +210,27 @@ def _tensor(op: MlirOp, name: str, text: str, first: tuple[int, int] | None) -> 
         return {}
     info = LocalInfo.of(op)
     n, c, h, w = (*shape, 1, 1, 1, 1)[:4]
-    batches, rows = _extent(info, "n", n, first, 0), _extent(info, "h", h, first, 1)
-    part = (batches[1] - batches[0], c, rows[1] - rows[0], w)
-    slices = (f"{batches[0]}:{batches[1]}", f"0:{c}", f"{rows[0]}:{rows[1]}", f"0:{w}")
+    batches, rows = _extent(info, "n", n, part.batches), _extent(info, "h", h, part.rows)
+    extents = (batches[1] - batches[0], c, rows[1] - rows[0], w)
+    slices = (f"{batches[0]}:{batches[1]}", f"0:{c}", "0:1", f"{rows[0]}:{rows[1]}", f"0:{w}")
     return {
         "name": name,
         "address": info.get("out_addr"),
         "layout": "eu_align" if info.numbers.get("eu_align") else "compact",
-        "memory_type": f"<{_times(part)}{dtype}>",
+        "memory_type": f"<{_times(extents)}{dtype}>",
         "type": text,
-        "reshape": f"<{_times((n, c, h, w))}>",
-        "shape": list(part),
+        "reshape": f"<{_times((n, c, 1, h, w))}>",
+        "shape": list(extents),
         "slice": f"[{', '.join(slices)}]",
     }
 
 
-def _extent(info: LocalInfo, axis: str, size: int, first: tuple[int, int] | None, position: int) -> tuple[int, int]:
-    """The slice that begins where the layer does, or the only one; all of the tensor where nothing is said."""
+def _extent(info: LocalInfo, axis: str, size: int, number: int) -> tuple[int, int]:
+    """The slice of that number, or the only one; all of the tensor if the op does not tell."""
     starts = info.numbers.get(f"{axis}_idx")
     if not isinstance(starts, list) or not starts:
         return 0, size
-    index = starts.index(first[position]) if first is not None and first[position] in starts else 0
-    start, stop = info.extent(axis, index)
+    start, stop = info.extent(axis, number if number < len(starts) else 0)
     return (start, stop) if stop <= size else (0, size)
 
 

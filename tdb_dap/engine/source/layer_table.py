@@ -7,8 +7,9 @@ it stands in a layer group, whether it leaves no tensor of its own, and where th
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdb_dap.engine.files.bounded_files import read_lines
@@ -22,22 +23,26 @@ _COLUMNS = 10
 class Layer:
     """A row. ``moves``: no tensor of its own: weights that are loaded, a result that is stored.
 
-    ``first``: first batch and first row of the slice in a layer group; None outside of groups.
+    ``first``: first batch and first row of the slice in a layer group; None if the table does not tell.
+    ``turn``: number of earlier rows that are the same: those of the slices before it.
     """
 
     number: int
     name: str
     moves: bool
     first: tuple[int, int] | None
+    turn: int = 0
 
 
 def read_layers(path: Path) -> list[Mapping[int, Layer]]:
     """For each stream of commands the rows by layer number; BadInput names the line that is none."""
     tables: list[Mapping[int, Layer]] = []
     rows: dict[int, Layer] | None = None
+    turns: Counter[tuple[str, bool]] = Counter()
     for number, line in enumerate(read_lines(path)[0], 1):
         if _HEADING.match(line):
             rows = {}
+            turns.clear()
             tables.append(rows)
             continue
         if not line.strip():
@@ -45,7 +50,8 @@ def read_layers(path: Path) -> list[Mapping[int, Layer]]:
         layer = _layer(line.split())
         if rows is None or layer is None:
             raise BadInput(f"{path}: line {number} is no row of a layer; compile the model again with --debug")
-        rows[layer.number] = layer
+        rows[layer.number] = replace(layer, turn=turns[layer.name, layer.moves])
+        turns[layer.name, layer.moves] += 1
     return tables
 
 

@@ -237,6 +237,20 @@ def integers(operator: Operator, a: Stored, b: Stored, steps: Steps, size: int, 
     return _integers(operator, [(INTEGERS.get(each.dtype.name), each) for each in (a, b)], steps, size, stored)
 
 
+def plane_of_integers(operator: Operator, a: Stored, b: Stored, steps: Steps, plane: int) -> Array | None:
+    """One byte of the results of ``integers``, the lowest for 0."""
+    operands = [(INTEGERS.get(each.dtype.name), each) for each in (a, b)]
+    return _integers(operator, operands, steps, 1, {}, plane)
+
+
+def integers_added(
+    a: Stored, b: Stored, low: Stored, high: Stored, left_shift: int, steps: Steps, plane: int = 0
+) -> Array | None:
+    """One byte of a * b + (number << ``left_shift``) after ``steps``; ``low``, ``high``: the bytes of the number."""
+    operands = [(INTEGERS.get(each.dtype.name), each) for each in (a, b, low, high)]
+    return _integers(Operator.MULTIPLY_ADD, operands, steps, 1, {}, plane, left_shift)
+
+
 def bitwise(operator: Operator, a: Stored, b: Stored, size: int) -> Array | None:
     """Low ``size`` bytes of one operation on the bits of integers, of 8 to 32 bits each."""
     return integers(operator, a, b, Steps(Rounding.DOWN), size)
@@ -263,6 +277,8 @@ def _integers(
     steps: Steps,
     size: int,
     stored: Mapping[str, Stored],
+    plane: int = 0,
+    variant: int = 0,
 ) -> Any:
     if not kernel.is_active() or size not in _RESULTS:
         return None
@@ -293,6 +309,9 @@ def _integers(
         **dict(zip(names, own, strict=True)),
         "rounding": steps.mode,
         "held": steps.held,
+        "is_high": steps.is_high,
+        "plane": plane,
+        "variant": variant,
         "rectified": steps.rectified,
         "least": steps.limits[0],
         "most": steps.limits[1],
@@ -395,67 +414,31 @@ def encoded(numbers: Array, target: DType) -> Array:
     return bits
 
 
-_UNSIGNED = {1: Format.UI8, 2: Format.UI16, 4: Format.UI32}
+def truncating(operator: Operator, *operands: Stored, rectifies: bool = False) -> Array | None:
+    """Words of one operation on bfloat16 as ``arithmetic.truncating`` computes it.
 
-
-def looked_up(rows: Array, index: Array, fill: int | None) -> Array | None:
-    """rows[c, index[n, c, i]], of 1, 2 or 4 bytes; beyond the rows ``fill``, or their last word if None.
-
-    ``rows``: (channels, size); ``index``: unsigned (n, channels, count).
+    ``MULTIPLY_ADD``: the third one is added to the product, toward zero; ``FIRST``: the only one.
     """
-    if not kernel.is_active() or rows.itemsize not in _WORDS or index.itemsize not in _WORDS or not rows.size:
+    shape = _shape(*operands)
+    described = _operands(shape, {"bf16": Format.UI16, "ui16": Format.UI16}, *operands)
+    if described is None:
         return None
-    words, chosen = np.ascontiguousarray(rows)[None, :, None], np.ascontiguousarray(index)[:, :, None]
-    numbers = Stored(words, F32), Stored(chosen, F32)
-    looked: Array | None = _look_up(*numbers, fill, chosen.shape).computed()
-    return None if looked is None else looked.reshape(index.shape)
+    form = {"operator": operator, "variant": rectifies}
+    return _array(Elements(Function.TRUNCATING_ELEMENTS, described, shape, np.dtype(np.uint16), form).computed())
 
 
-def _look_up(table: Stored, index: Stored, fill: int | None, shape: tuple[int, ...]) -> Elements:
-    """``table``: (1, channels, 1, size); ``index``: of the result's shape."""
-    form = {"rows": table.bits.shape[1], "terms": table.bits.shape[3], "fill": fill or 0, "fills": fill is not None}
-    operand, rows = (OF_SIZE[index.bits.itemsize], index), (OF_SIZE[table.bits.itemsize], table)
-    return Elements(Function.LOOKED_UP, [operand], shape, table.bits.dtype, form, rows)
+def truncating_bytes(x: Stored, is_cut: bool, drops: bool, limits: tuple[int, int]) -> Array | None:
+    """Bytes of bfloat16, half to even or cut off, limited; what is not finite goes to the ends, by its sign.
 
-
-def looked_up_in(rows: Stored, index: Stored, fill: int | None, shape: tuple[int, ...]) -> Any:
-    """The plan of ``looked_up`` with operands of a plan, of four axes; None for operands whose words are known.
-
-    ``rows``: (1, channels, h, w), each channel's h x w words in equal steps; ``index``: (n, channels, 1, count);
-    ``shape``: of the result, (n, channels, ...) of count elements in each channel.
+    ``drops``: infinities, and numbers from 2^64 on, are 0.
     """
-    size, channels = rows.bits[0, 0].size, rows.bits.shape[1]
-    is_taken = rows.bits.itemsize in _WORDS and index.bits.itemsize in _WORDS and len(shape) == AXES
-    if CONSTANT in (rows.source, index.source) or not is_taken or channels != shape[1] or not size:
+    described = _operands(x.bits.shape, {"bf16": Format.UI16}, x)
+    if described is None:
         return None
-    table, chosen = rows.bits.reshape(1, channels, 1, size), index.bits.reshape(shape)
-    if not (np.may_share_memory(table, rows.bits) and np.may_share_memory(chosen, index.bits)):
-        return None
-    return _look_up(rows._replace(bits=table), index._replace(bits=chosen), fill, shape)
+    form: dict[str, float] = {"rounding": is_cut, "flushes": drops, "low": limits[0], "high": limits[1]}
+    return _array(Elements(Function.TRUNCATING_BYTES, described, x.bits.shape, np.dtype(np.uint8), form).computed())
 
 
-def looked_up_at(table: Stored, index: Stored) -> Any:
-    """Words of the table at unsigned bytes, of their shape; None without the kernel. ``table``: (1, 1, 1, 256)."""
-    if not kernel.is_active() or len(index.bits.shape) > AXES or table.bits.itemsize not in _WORDS:
-        return None
-    return _look_up(table, index, None, index.bits.shape).computed()
-
-
-def scattered_in(rows: Stored, index: Stored, shape: tuple[int, ...]) -> Any:
-    """The plan of words put into rows by index, with operands of a plan, of four axes; None where it has none.
-
-    result[n, c, index[n, c, 0, j]] = rows[0, c, j], a later j wins, an index beyond the h x w words of a channel is
-    left out; all other words of the result stay as they are. ``rows``: (1, channels, h, w), each channel's words in
-    equal steps; ``index``: unsigned (n, channels, 1, count); ``shape``: of the result, (n, channels, h, w).
-    """
-    size, channels, count = rows.bits[0, 0].size, rows.bits.shape[1], index.bits.shape[3]
-    is_taken = rows.bits.itemsize in _WORDS and index.bits.itemsize in _WORDS and len(shape) == AXES
-    if CONSTANT in (rows.source, index.source) or not is_taken or channels != shape[1] or not 0 < count <= size:
-        return None
-    table = rows.bits.reshape(1, channels, 1, size)[..., :count]
-    if not np.may_share_memory(table, rows.bits) or index.bits[0, 0, 0].strides != (index.bits.itemsize,):
-        return None
-    first = _UNSIGNED[index.bits.itemsize], index._replace(bits=index.bits[..., :1])
-    form = {"rows": channels, "terms": count}
-    words = OF_SIZE[rows.bits.itemsize], rows._replace(bits=table)
-    return Elements(Function.SCATTERED, [first], shape, rows.bits.dtype, form, words)
+def _array(words: Any) -> Array | None:
+    array: Array | None = words
+    return array

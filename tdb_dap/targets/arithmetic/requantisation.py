@@ -19,7 +19,8 @@ class Steps:
     """The steps that follow an integer sum: (sum * multiplier) * 2^amount, rounded by ``mode``, + zero, limited.
 
     ``multiplier``, ``amount``, ``zero``: integers that broadcast to the sums; ``held``: the sum wraps to 32 bits first;
-    ``rectified``: negative ones count as 0, after that; ``limits``: least and greatest result.
+    ``rectified``: negative ones count as 0, after that; ``limits``: least and greatest result; ``is_high``: the product
+    is divided by 2^31 first, half away from zero.
     """
 
     mode: int
@@ -29,6 +30,7 @@ class Steps:
     held: bool = False
     rectified: bool = False
     limits: tuple[int, int] = UNLIMITED
+    is_high: bool = False
 
     def transposed(self) -> Steps:
         """The same steps for sums with rows and columns exchanged."""

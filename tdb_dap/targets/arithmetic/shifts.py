@@ -9,6 +9,8 @@ from tdb_dap.targets.arithmetic.elements import finished
 from tdb_dap.targets.arithmetic.requantisation import Steps
 from tdb_dap.targets.kernel.constants import Rounding
 
+HIGH_BITS = 31
+"""Low bits of a product that are dropped where only its high half goes on."""
 HALF_EVEN, HALF_AWAY, TOWARD_ZERO, DOWN, UP, HALF_UP, HALF_DOWN = Rounding
 
 
@@ -52,16 +54,19 @@ def requantised(numbers: Array, steps: Steps, dtype: DType) -> Array:
         done = finished(numbers, steps, dtype.itemsize)
         if done is not None:
             return done
-    return dtype.encode(_stepped(numbers, steps))
+    return dtype.encode(stepped(numbers, steps))
 
 
-def _stepped(numbers: Array, steps: Steps) -> Array:
+def stepped(numbers: Array, steps: Steps) -> Array:
+    """Integer sums after ``steps``, int64."""
     total: Array = np.asarray(numbers, np.int64)
     if steps.held:
         total = total.astype(np.uint32).view(np.int32).astype(np.int64)
     if steps.rectified:
         total = np.maximum(total, 0)
-    total = _shifted(total * steps.multiplier, steps.amount, steps.mode) + steps.zero
+    product = total * steps.multiplier
+    product = _shifted(product, -HIGH_BITS, HALF_AWAY) if steps.is_high else product
+    total = _shifted(product, steps.amount, steps.mode) + steps.zero
     return np.clip(total, *steps.limits)
 
 

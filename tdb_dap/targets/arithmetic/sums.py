@@ -119,6 +119,8 @@ class Sums:
     """Whether starts of float32 are added to the sums, one after the other."""
     halves: bool = False
     """Whether the second half of the products is summed up apart, of float32."""
+    shifts_right: bool = False
+    """Whether the amounts that rows have of their own are shifts to the right, of 31 bits at most."""
     window: Window | None = None
     keeps_nan: bool = False
     """Whether any NaN may come out; else the kernel leaves sums alone of which one is a NaN."""
@@ -152,6 +154,8 @@ class Sums:
             keeps_nan=self.keeps_nan,
             adds_last=self.adds_last,
             halves=self.halves,
+            is_high=requantisation.is_high,
+            shifts_right=self.shifts_right,
             zero=self.zero,
             rows=self.size.rows,
             count=self.size.products,

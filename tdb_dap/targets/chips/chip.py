@@ -66,6 +66,8 @@ class Chip:
     """By engine a command, with some of its fields, that the vendor's simulator is known to pass over."""
     has_golden: bool = True
     """Whether the arithmetic of the ops that are compiled for it is known, apart from that of its commands."""
+    narrow_floats: bool = False
+    """Whether it computes what the compiler types as f32 in bfloat16."""
     layer_field: str = ""
     """Where commands have the number of the compiler's layer."""
     packet_mark: int = 0

@@ -153,6 +153,10 @@ class Fields:
         """Space and offset of one side of a move: ``side`` is the start of its address fields."""
         return self.once(f"{side} located", lambda: self.geometry.locate(self.device_address(f"{side}_start_addr")))
 
+    def lane(self, prefix: str) -> int:
+        """The lane that a tensor begins in, by the start of its address field."""
+        return self.number(f"{prefix}_addr") // self.geometry.lane_bytes
+
     def located_tiu(self, raw: int) -> tuple[Space, int]:
         """Space and offset of an address of the TIU."""
         return self.geometry.locate_tiu(raw)

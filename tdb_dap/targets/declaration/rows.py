@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,15 @@ def number(f: Fields, value: Dim) -> int:
     return getattr(f, value) if isinstance(value, str) else value(f)
 
 
+class AddressParts(NamedTuple):
+    """An address that is made of bits of several fields."""
+
+    fields: tuple[tuple[str, int, int], ...]
+    """Field, the bits of it that count, and how far they are shifted to the left."""
+    space: Space | None
+    """The address is an offset in this memory; None: it is a device address."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One operand or result."""
@@ -52,7 +61,7 @@ class Row:
     """May be a number in the address field (decided by ``{prefix}_const``)."""
     address: Callable[[Fields], int | str] | str = ""
     """The field that holds its address, default: ``{prefix}_addr``; or which field, or what address, in a command."""
-    first: int = 0
+    first: Dim = 0
     """Bytes from there to its first element."""
     number: Callable[[Fields], int] | None = None
     """The word of a constant; default: what the field of the address holds."""
@@ -74,6 +83,8 @@ class Row:
     vendor: VendorView | None = None
     """What the vendor's listing shows instead; None there leaves it out."""
     space: Callable[[Fields], tuple[Space, int]] | None = None
+    parts: Callable[[Fields], AddressParts] | None = None
+    """The fields that its address is made of, if these are several, or only some bits of one."""
     lane_mask: Callable[[Fields], int | None] | None = None
 
     def bind(self, f: Fields) -> Operand | None:
@@ -97,7 +108,7 @@ class Row:
 
     def address_field(self, f: Fields) -> str | None:
         """The field that alone says where it is in a command, if there is such a one."""
-        if self.side or self.space is not None:
+        if self.side or self.space is not None or self.parts is not None:
             return None
         address = self._address(f)
         return address if isinstance(address, str) else None
@@ -116,13 +127,18 @@ class Row:
     def _place(self, f: Fields) -> tuple[Space, int]:
         if self.side:
             return f.located(self.side)
+        first = number(f, self.first)
         if self.space is not None:
             return self.space(f)
+        if self.parts is not None:
+            parts = self.parts(f)
+            raw = sum((f.number(name) & mask) << shift for name, mask, shift in parts.fields)
+            return f.geometry.locate(raw) if parts.space is None else (parts.space, raw + first)
         if self.in_static is not None and self.in_static(f):
-            return Space.STATIC, (self._raw(f) + self.first) % f.geometry.static_bytes
+            return Space.STATIC, (self._raw(f) + first) % f.geometry.static_bytes
         if self.in_l2:
-            return Space.L2, self._raw(f) + self.first
-        return f.located_tiu(self._raw(f) + self.first)
+            return Space.L2, self._raw(f) + first
+        return f.located_tiu(self._raw(f) + first)
 
     @cached_property
     def _names(self) -> _Names:

@@ -254,3 +254,11 @@ def elementwise(operator: Operator, a: Array, b: Array) -> NDArray[np.float32]:
     result = np.empty(a.shape, np.float32)
     _kernel.elementwise(operator, a, b, result, result.size)
     return result
+
+
+def unpack(codes: bytes, stream: bytes, result: Array, *heading: int) -> bool:
+    """Fill a row with compressed weights of CV18xx; False where the stream ends before.
+
+    ``heading``: as in ``semantics.cv18xx.unpacking``.
+    """
+    return _kernel.unpack(codes, stream + bytes(8), result, result.size, *heading)  # type: ignore[arg-type]

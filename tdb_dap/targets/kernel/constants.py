@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Format(IntEnum):
-    """Formats of stored numbers."""
+    """Formats of stored numbers; ``PACKED_SI32``: at any byte, steps count bytes, for the numbers of rows."""
 
     F32 = 0
     F16 = 1
@@ -18,6 +18,7 @@ class Format(IntEnum):
     SI32 = 7
     UI32 = 8
     SI64 = 9
+    PACKED_SI32 = 10
 
 
 class Rounding(IntEnum):
@@ -33,7 +34,10 @@ class Rounding(IntEnum):
 
 
 class Operator(IntEnum):
-    """Operations on two numbers; of integers only: ``FIRST``, the first one as it is, and those on bits."""
+    """Operations on two numbers; of integers only: ``FIRST``, the first one as it is, and those behind it.
+
+    ``MULTIPLY_ADD``: the product and a third number, in two operands, its low and its high byte.
+    """
 
     ADD = 0
     SUBTRACT = 1
@@ -44,6 +48,8 @@ class Operator(IntEnum):
     AND = 6
     OR = 7
     EXCLUSIVE_OR = 8
+    GREATER_OR_EQUAL = 9
+    MULTIPLY_ADD = 10
 
 
 class Conversion(IntEnum):
@@ -91,6 +97,8 @@ class Function(IntEnum):
     SELECTED = 7
     LOOKED_UP = 8
     SCATTERED = 9
+    TRUNCATING_ELEMENTS = 10
+    TRUNCATING_BYTES = 11
 
 
 class Factor(IntEnum):

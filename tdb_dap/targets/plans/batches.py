@@ -140,9 +140,11 @@ def locations_of(
     if slot.register >= 0:
         low = np.array([own.get(slot.register, 0) for own in registers], np.int64)
     else:
-        low = _bits(raw, slot.low, slot.low_mask)
-    if slot.high >= 0:
-        return _located(_bits(raw, slot.high, slot.high_mask) << 32 | low, geometry)
+        low = np.zeros(len(raw), np.int64)
+        for bit, mask, shift in slot.parts:
+            low += _bits(raw, bit, mask) << shift
+    if slot.is_device:
+        return _located(low, geometry)
     low = low + slot.first
     if slot.space is not None:
         offsets = low % geometry.static_bytes if slot.space is Space.STATIC else low

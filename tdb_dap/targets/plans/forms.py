@@ -13,7 +13,7 @@ from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.declaration.family import Bound
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.declaration.instruction_set import Instruction
-from tdb_dap.targets.declaration.rows import Row
+from tdb_dap.targets.declaration.rows import Row, number
 
 Located = tuple[Space, int]
 Registers = Mapping[int, int]
@@ -23,12 +23,10 @@ Registers = Mapping[int, int]
 class AddressSlot(NamedTuple):
     """The bits of a descriptor that say where one tensor is."""
 
-    low: int
-    """First bit."""
-    low_mask: int
-    high: int
-    """First bit of the upper part of a device address; -1: it is an address of the TIU, of one field."""
-    high_mask: int
+    parts: tuple[tuple[int, int, int], ...]
+    """Of each field the first bit, a mask, and how far what it says is shifted to the left."""
+    is_device: bool
+    """Whether it is a device address; else it is one of the TIU."""
     first: int
     """Bytes from the address to the tensor."""
     space: Space | None
@@ -41,9 +39,9 @@ class AddressSlot(NamedTuple):
         if self.register >= 0:
             raw = registers.get(self.register, 0) if registers is not None else 0
         else:
-            raw = word >> self.low & self.low_mask
-        if self.high >= 0:
-            return geometry.locate((word >> self.high & self.high_mask) << 32 | raw)
+            raw = sum([(word >> bit & mask) << shift for bit, mask, shift in self.parts])
+        if self.is_device:
+            return geometry.locate(raw)
         raw += self.first
         if self.space is not None:
             return self.space, raw % geometry.static_bytes if self.space is Space.STATIC else raw
@@ -107,6 +105,13 @@ class PlacelessFields(Fields):
         if name in self.__dict__.get("without", ()):
             raise Unplanned(f"the field {name}")
         return super().__getattr__(name)
+
+    def lane(self, prefix: str) -> int:
+        """The lane is part of the form."""
+        space, offset = self.__dict__.get(f"{prefix} located", (Space.UNKNOWN, 0))
+        if space is not Space.LOCAL:
+            raise Unplanned(f"the lane of {prefix}")
+        return int(offset) // self.geometry.lane_bytes
 
     def has(self, name: str) -> bool:
         if name in self.without:
@@ -183,27 +188,28 @@ class Addresses(NamedTuple):
 def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
     """The locations that a command names; Unplanned where not just a field says where a tensor is."""
     family, real = bound.family, bound.fields
-    if len(bound.results) != 1:
-        raise Unplanned("not one result")
+    if not bound.results:
+        raise Unplanned("no result")
     rows = dict((*family.operands, *family.results))
     fields, sides = set[str](), dict[str, Located]()
     slots: list[AddressSlot] = []
     numbers: dict[str, int] = {}
+    mask = mask_without([shared for shared, own in encoding.names.items() if own in encoding.ids], encoding)
     for role, view in (*bound.operands.items(), *bound.results.items()):
         if not isinstance(view, View):
             continue
         row = rows[role]
-        used = _fields_of(row, real)
+        used, slot = _slot(row, real, encoding)
         fields.update(used)
-        in_static = row.in_static is not None and row.in_static(real)
-        slot = _slot(row, used, encoding, Space.STATIC if in_static else Space.L2 if row.in_l2 else None)
         if slot not in slots:
             slots.append(slot)
         numbers[role] = slots.index(slot)
-        if row.side:
-            sides[row.side] = _origin((view.space, view.address), real.geometry)
+        sides.setdefault(row.side or row.prefix, _origin((view.space, view.address), real.geometry))
+    for slot in slots:
+        for bit, bits, _ in slot.parts:
+            mask &= ~(bits << bit)
     fields.update(shared for shared, own in encoding.names.items() if own in encoding.ids)
-    shape = Shape(tuple(slots), mask_without(fields, encoding), encoding.instruction.size)
+    shape = Shape(tuple(slots), mask, encoding.instruction.size)
     return Addresses(shape, numbers, frozenset(fields), sides)
 
 
@@ -236,27 +242,32 @@ def form_of(bound: Bound, encoding: Encoding, addresses: Addresses, registers: R
     return Form(BoundForm(family, placeless, operands, results, bound.kind), addresses.numbers)
 
 
-def _fields_of(row: Row, fields: Fields) -> tuple[str, ...]:
-    """The fields that hold the address of a row's tensor, the low part first."""
-    if row.side:
-        return fields.device_address_fields(f"{row.side}_start_addr")
+def _slot(row: Row, f: Fields, encoding: Encoding) -> tuple[tuple[str, ...], AddressSlot]:
+    """The fields that hold the address of a row's tensor, and where it is in a descriptor."""
+    first = number(f, row.first)
     if row.register is not None:
-        return ()
-    name = row.address_field(fields)
+        return (), AddressSlot((), False, first, None, row.register)
+    if row.parts is not None:
+        fields, space = row.parts(f)
+        names = tuple([name for name, _, _ in fields])
+        parts = [(*_bits(name, encoding), mask, shift) for name, mask, shift in fields]
+        own = tuple([(bit, every & mask, shift) for bit, every, mask, shift in parts])
+        return names, AddressSlot(own, space is None, first, space)
+    if row.side:
+        low, high = f.device_address_fields(f"{row.side}_start_addr")
+        return (low, high), AddressSlot(((*_bits(low, encoding), 0), (*_bits(high, encoding), 32)), True, first, None)
+    name = row.address_field(f)
     if name is None:
         raise Unplanned("an address that is not a field")
-    return (name,)
+    in_static = row.in_static is not None and row.in_static(f)
+    space = Space.STATIC if in_static else Space.L2 if row.in_l2 else None
+    return (name,), AddressSlot(((*_bits(name, encoding), 0),), False, first, space)
 
 
-def _slot(row: Row, fields: tuple[str, ...], encoding: Encoding, space: Space | None) -> AddressSlot:
-    if row.register is not None:
-        return AddressSlot(0, 0, -1, 0, row.first, None, row.register)
-    parts: list[tuple[int, int]] = []
-    for name in fields:
-        _, bit, width = encoding.instruction.by_name[encoding.names[name]]
-        parts.append((bit, (1 << width) - 1))
-    low, high = parts if len(parts) > 1 else (parts[0], (-1, 0))
-    return AddressSlot(*low, *high, row.first, space)
+def _bits(name: str, encoding: Encoding) -> tuple[int, int]:
+    """The first bit of a field, and its mask."""
+    _, bit, width = encoding.instruction.by_name[encoding.names[name]]
+    return bit, (1 << width) - 1
 
 
 def _origin(location: Located, geometry: Geometry) -> Located:

@@ -16,6 +16,7 @@ from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic.elements import Elements, moved
 from tdb_dap.targets.arithmetic.stored import AXES, Place, Stored, Unplanned, Value
 from tdb_dap.targets.arithmetic.sums import Sums
+from tdb_dap.targets.declaration.rows import number as row_number
 from tdb_dap.targets.kernel.constants import Function
 from tdb_dap.targets.kernel.records import ElementsRecord
 from tdb_dap.targets.plans.forms import Form
@@ -24,7 +25,16 @@ from tdb_dap.targets.plans.tensors import Index, Tensor, in_shape
 from tdb_dap.targets.plans.windows import convolution_of, windows_of
 from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics.execute import constant_bits, function_of
-from tdb_dap.targets.semantics.registry import MOVES, PRODUCTS, Convolved, Described, MatrixProduct, Operation, Semantic
+from tdb_dap.targets.semantics.registry import (
+    COMPUTES,
+    MOVES,
+    PRODUCTS,
+    Convolved,
+    Described,
+    MatrixProduct,
+    Operation,
+    Semantic,
+)
 
 _WITH_TABLE = frozenset({Function.SERIES, Function.LOOKED_UP, Function.SCATTERED})
 """Functions whose table is read for every element."""
@@ -51,18 +61,19 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     """
     function = function_of(name, form.bound, rules)
     tensors = {role: Tensor(view) for role, view in form.bound.operands.items() if isinstance(view, View)}
-    ((role, view),) = form.bound.results.items()
-    assert isinstance(view, View)
-    result = Tensor(view)
-    if not result.has_apart():
+    results = {role: Tensor(view) for role, view in form.bound.results.items() if isinstance(view, View)}
+    (role, result), *others = results.items()
+    if not all(each.has_apart() for each in results.values()):
         raise Unplanned("elements of the result that overlap")
     calls: list[ElementsRecord] = []
     product: kernel.Product | None = None
     with np.errstate(all="ignore"):
+        if others:
+            return _made_of_several(function, form, tensors, results, rules)
         if function in PRODUCTS:
             sums = _sums(PRODUCTS[function], form, tensors, (role, result), rules)
             product = sums.record()
-        elif function in MOVES and len(form.bound.operands) == len(tensors) == 1:
+        elif _is_move(function, form) and len(form.bound.operands) == len(tensors) == 1:
             calls = _moved(function, form, tensors, (role, result), rules)
         else:
             calls = _computed(function, form, tensors, (role, result), rules)
@@ -91,6 +102,48 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     slots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
     sub = form.bound.family.name, form.bound.fields.sub
     return Made(kernel.plan(block), slots, sub, function, block)
+
+
+def _made_of_several(
+    function: Semantic, form: Form, tensors: dict[str, Tensor], results: dict[str, Tensor], rules: Rules
+) -> Made:
+    """The plan of a form with several results of one layout, at one address but for bytes in between."""
+    (_, first), *_ = results.items()
+    rows = dict(form.bound.family.results)
+    bytes_before = [row_number(form.bound.fields, rows[role].first) for role in results]
+    behind = [each - bytes_before[0] for each in bytes_before]
+    calls: list[ElementsRecord] = []
+    for number, ((role, result), bytes_) in enumerate(zip(results.items(), behind, strict=True)):
+        own = _computed(function, form, tensors, (role, result), rules, number)
+        for call in own:  # as if it were an element of the first one, that far behind its address
+            call.to.data += first.origin - result.origin + bytes_
+        calls = own + calls  # the first one last: it may be written over what the others are computed from
+    if any(call.function in _WITH_TABLE for call in calls):
+        raise Unplanned("a table of several results")
+    numbers = [form.numbers[each] for each in (*tensors, *list(results)[:1])]
+    low = min(each.low + bytes_ for each, bytes_ in zip(results.values(), behind, strict=True))
+    high = max(each.high + bytes_ for each, bytes_ in zip(results.values(), behind, strict=True))
+    inner = [each.inner and each.inner + bytes_ for each, bytes_ in zip(results.values(), behind, strict=True)]
+    extents = [
+        (each.origin, each.low, each.high, each.inner, int(_may_be_first(each, first, behind[1:])), slot)
+        for each, slot in zip(tensors.values(), numbers, strict=False)
+    ]
+    extents.append((first.origin, low, high, max(inner) if all(inner) else 0, 0, numbers[-1]))
+    block = kernel.block(form.bound.fields.geometry.lane_bytes, tuple(extents), calls, None)
+    slots = [(slot, each.low, each.high) for each, slot in zip(tensors.values(), numbers, strict=False)]
+    sub = form.bound.family.name, form.bound.fields.sub
+    return Made(kernel.plan(block), (*slots, (numbers[-1], low, high)), sub, function, block)
+
+
+def _may_be_first(tensor: Tensor, result: Tensor, behind: Sequence[int]) -> bool:
+    """Whether an operand may be where the first result is: no other one reaches it."""
+    return tensor.is_laid_out_as(result) and bool(tensor.inner) and all(bytes_ >= tensor.inner for bytes_ in behind)
+
+
+def _is_move(function: Semantic, form: Form) -> bool:
+    """Whether a command moves words as they are."""
+    computes = COMPUTES.get(function)
+    return function in MOVES and not (computes is not None and computes(form.bound.fields))
 
 
 def _is_over(old: str, form: Form, tensors: dict[str, Tensor], result: tuple[str, Tensor]) -> bool:
@@ -155,9 +208,17 @@ def _sums(
 
 
 def _computed(
-    function: Semantic, form: Form, tensors: dict[str, Tensor], result: tuple[str, Tensor], rules: Rules
+    function: Semantic,
+    form: Form,
+    tensors: dict[str, Tensor],
+    result: tuple[str, Tensor],
+    rules: Rules,
+    number: int | None = None,
 ) -> list[ElementsRecord]:
-    """The calls of a function of elements, one for each part that is in equal steps in all tensors."""
+    """The calls of a function of elements, one for each part that is in equal steps in all tensors.
+
+    ``number``: of the result, of several.
+    """
     role, to = result
     calls: list[ElementsRecord] = []
     for index in _parts([*tensors.values(), to]):
@@ -165,6 +226,7 @@ def _computed(
         parts = {each: _part(tensor, index, to.view.shape) for each, tensor in tensors.items()}
         values = _values(form, parts)
         words = function(_operation(form, values, role, target.shape, rules))
+        words = words if number is None or not isinstance(words, tuple) else words[number]
         calls.append(_call(_described(words, target), target))
     return calls
 

@@ -42,6 +42,8 @@ class Plans:
         self._batches: dict[int, Batch] = {}
         self._program: tuple[ReferenceType[EncodedCommands], KeptPlans | None] | None = None
         self._regions: tuple[ReferenceType[Memory], NDArray[np.int64]] | None = None
+        self._looked_at = (0, 0)
+        """Forms, and batches, when those to keep were looked at for the last time."""
 
     def carry_out(
         self, kind: int, descriptor: bytes, core: int, memory: Memory, registers: Registers | None = None
@@ -71,7 +73,9 @@ class Plans:
             batch = self._batches[number] = Batch(self._chip, known, commands, number * _AT_ONCE, end)
         begin, end = first - batch.first, min(stop, batch.stop) - batch.first
         batch.decide(begin, end)
-        if kept is not None and batch.first + end == commands.kinds.size:
+        extent = len(known.plans), len(self._batches)
+        if kept is not None and batch.first + end == commands.kinds.size and extent != self._looked_at:
+            self._looked_at = extent
             own = [each.numbers for each in self._batches.values() if each.holds(commands, known)]
             kept.save(known, {number for each in own for number in distinct(np.maximum(each, -1)) if number >= 0})
         next_one = int(batch.numbers[begin])
@@ -103,6 +107,7 @@ class Plans:
         if self._program is None or self._program[0]() is not commands:
             kept = KeptPlans(self._name, commands, self._chip.size) if self._name and kept_plans.are_wanted() else None
             self._program = ref(commands), kept
+            self._looked_at = (0, 0)
             if kept is not None:
                 kept.load(self._known_now())
         return self._program[1]

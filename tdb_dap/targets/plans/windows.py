@@ -14,13 +14,18 @@ from tdb_dap.targets.arithmetic.stored import AXES, FLOATS, Stored, Unplanned
 from tdb_dap.targets.arithmetic.sums import BYTES, Group, Image, Pair, Size, Step, Sums, Window
 from tdb_dap.targets.arithmetic.windows import offsets
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.kernel.constants import LARGEST_GROUP, Accumulation, Part
+from tdb_dap.targets.kernel.constants import LARGEST_GROUP, Accumulation, Format, Part
 from tdb_dap.targets.plans.packing import MOST_PRODUCTS, constant, format_of, four_axes, number_of
 from tdb_dap.targets.plans.tensors import Tensor
 from tdb_dap.targets.semantics.registry import Convolved, Pooled
 
 _BLOCK = 64
 """Channels whose weights are together, as many as most chips store together; of whole numbers any order will do."""
+
+
+_BYTES_OF_ROW = (5, 9)
+"""Bytes of a multiplier and a shift, and of a start, multiplier and shift, of one row."""
+_BYTES_WITH_BIAS = _BYTES_OF_ROW[1]
 
 
 class _Padded(NamedTuple):
@@ -88,6 +93,8 @@ def convolution_of(x: Convolved, tensors: Mapping[str, Tensor], result: Tensor, 
     pack = list(_weights(x, weight, numbers[x.weight], runs, count))
     pack += padded.parts(image, numbers[x.image])
     starts: list[Pair] = []
+    if x.table is not None and tensors[x.table].view.shape[-1] == _BYTES_WITH_BIAS:
+        starts.append((rows, 1))
     by_rows = (height * width, size.columns, width, 1)
     for number, start in enumerate(x.starts):
         if not isinstance(start, str):
@@ -121,6 +128,7 @@ def convolution_of(x: Convolved, tensors: Mapping[str, Tensor], result: Tensor, 
         rectifies=x.rectifies,
         adds_last=x.adds_last,
         halves=x.by_parity,
+        shifts_right=_has_bytes(tensors, x.table),
     )
 
 
@@ -154,6 +162,8 @@ def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fiel
     if isinstance(x.start, str):
         starts.append((size.rows, 1))
         pack += _in_each_batch(tensors[x.start], numbers[x.start], Part.FIRST_START, (channels, 1, 0, 0), batches)
+    elif x.table is not None and tensors[x.table].view.shape[-1] == _BYTES_WITH_BIAS:
+        starts.append((size.rows, 1))
     elif x.start is not None or how == Accumulation.WINDOW_INT:
         rows = 1 if how == Accumulation.WINDOW_MAX else size.rows
         starts.append((rows, 1))
@@ -175,6 +185,7 @@ def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fiel
         steps=x.steps,
         is_zero_positive=x.is_zero_positive,
         adds_last=x.adds_last,
+        shifts_right=_has_bytes(tensors, x.table),
         window=Window(image.view.dtype, x.is_last, (height, width, *step)),
     )
 
@@ -207,7 +218,11 @@ def _table(tensor: Tensor, source: int, channels: int, batches: int) -> Iterator
     """The multiplier, shift and zero point of each channel of all batches.
 
     (1, channels, 1, 2) words of 32 bits: the second one has the shift in its low byte, the zero point in its high half.
+    Or bytes, see ``_table_of_bytes``.
     """
+    if tensor.view.shape == (1, channels, 1, tensor.view.shape[-1]) and tensor.view.shape[-1] in _BYTES_OF_ROW:
+        yield from _table_of_bytes(tensor, source, channels, batches)
+        return
     if tensor.view.shape != (1, channels, 1, 2):
         raise Unplanned("a table of another shape")
     for index, piece in tensor.pieces:
@@ -221,6 +236,23 @@ def _table(tensor: Tensor, source: int, channels: int, batches: int) -> Iterator
             (Part.ZERO_POINT, second.part(SI16, 2)),
         ):
             yield Step(own.bits, format_of(own.dtype), index[1].start, (channels, 1, 0, 0), part, source)
+
+
+def _has_bytes(tensors: Mapping[str, Tensor], table: str | None) -> bool:
+    return table is not None and tensors[table].view.shape[-1] in _BYTES_OF_ROW
+
+
+def _table_of_bytes(tensor: Tensor, source: int, channels: int, batches: int) -> Iterator[Step]:
+    """A start of 32 bits if there are nine bytes, a multiplier of 32 bits, a shift to the right, without gaps."""
+    for index, piece in tensor.pieces:
+        if piece.ndim != AXES or piece.strides[-1] != 1:
+            raise Unplanned("a layout of more axes")
+        words = np.broadcast_to(piece, (batches, *piece.shape[1:]))
+        first = words.shape[-1] - _BYTES_OF_ROW[0]
+        parts = [(Part.MULTIPLIER, Format.PACKED_SI32, first), (Part.AMOUNT, Format.UI8, first + 4)]
+        parts += [(Part.FIRST_START, Format.PACKED_SI32, 0)] if first else []
+        for part, form, at in parts:
+            yield Step(words[..., at : at + 1], form, index[1].start, (channels, 1, 0, 0), part, source)
 
 
 class _Run(NamedTuple):

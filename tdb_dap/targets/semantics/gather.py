@@ -6,7 +6,7 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotSimulated
-from tdb_dap.targets.arithmetic import elements
+from tdb_dap.targets.arithmetic import look_ups
 from tdb_dap.targets.families import gather as op
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
@@ -54,12 +54,12 @@ def gather_2d(x: Operation) -> Array:
 def gather_per_channel(x: Operation) -> Array:
     """result[n, c, i] = data[c, index[n, c, i]]; out of range: the constant if enabled, else the last element."""
     f = x.fields
-    planned = elements.looked_up_in(x["data"].stored, x["index"].stored, int(_fill(x)) if _fills(x) else None, x.shape)
+    planned = look_ups.looked_up_in(x["data"].stored, x["index"].stored, int(_fill(x)) if _fills(x) else None, x.shape)
     if planned is not None:
         return planned
     size = f.opd0_h * f.opd0_w
     data = x["data"].bits.reshape(f.res0_c, size)
-    words = elements.looked_up(data, x["index"].bits[:, :, 0], int(_fill(x)) if _fills(x) else None)
+    words = look_ups.looked_up(data, x["index"].bits[:, :, 0], int(_fill(x)) if _fills(x) else None)
     if words is not None:
         return words.reshape(x.shape)
     index = x["index"].bits[:, :, 0].astype(np.int64)
@@ -74,7 +74,7 @@ def gather_per_channel(x: Operation) -> Array:
 def scatter_per_channel(x: Operation) -> Array:
     """result[n, c, index[n, c, j]] = data[c, j]; a later j wins, an index out of range is ignored."""
     f = x.fields
-    planned = elements.scattered_in(x["data"].stored, x["index"].stored, x.shape)
+    planned = look_ups.scattered_in(x["data"].stored, x["index"].stored, x.shape)
     if planned is not None:
         return planned
     index = x["index"].bits[:, :, 0].astype(np.int64)

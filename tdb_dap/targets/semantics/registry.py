@@ -209,14 +209,20 @@ def multiplies(describe: Callable[[Operation], Described]) -> Callable[[F], F]:
     return declare
 
 
-def moves(in_order: bool) -> Callable[[F], F]:
+COMPUTES: dict[Semantic, Callable[[Fields], bool]] = {}
+"""Which commands of a function that moves words compute others; it raises NotSimulated where none of both is known."""
+
+
+def moves(in_order: bool, unless: Callable[[Fields], bool] | None = None) -> Callable[[F], F]:
     """Declare that a function moves the words of its only tensor, or repeats them, and looks at none of them.
 
-    ``in_order``: as if both shapes were one row.
+    ``in_order``: as if both shapes were one row; ``unless``: see ``COMPUTES``.
     """
 
     def declare(function: F) -> F:
         MOVES[function] = in_order
+        if unless is not None:
+            COMPUTES[function] = unless
         return function
 
     return declare

@@ -45,7 +45,8 @@ def cost_of(description: Description, timing: Timing) -> Cost:
     """Cost of one command; commands that synchronise cost nothing by themselves."""
     known = _FORMULAS.get(description.family)
     if known is None:
-        known = _transfer if description.family.startswith(("dma", "bm1684.dma", "cdma")) else _elementwise
+        is_move = description.family.startswith(("dma", "bm1684.dma", "cdma", "cvi.dma"))
+        known = _transfer if is_move else _elementwise
     return known(description, timing)
 
 
@@ -140,7 +141,7 @@ def _series(description: Description, timing: Timing) -> Cost:
     return Cost(terms * _passes(result, _width((result,))), terms * result.size)
 
 
-@formula("sg", "sgl", "bm1684.lut")
+@formula("sg", "sgl", "bm1684.lut", "cvi.lut")
 def _one_by_one(description: Description, timing: Timing) -> Cost:
     """Gathering takes a cycle per element of a lane."""
     view = _views(description.results)[0]
@@ -158,7 +159,7 @@ def _between_lanes(description: Description, timing: Timing) -> Cost:
     return Cost(_passes(view, _width((view,))) * lanes)
 
 
-@formula("pord", "bm1684.pord")
+@formula("pord", "bm1684.pord", "cvi.pool", "cvi.depthwise")
 def _window(description: Description, timing: Timing) -> Cost:
     """Steps along a row make the lanes read more than they use."""
     result = _views(description.results)[0]
@@ -169,13 +170,14 @@ def _window(description: Description, timing: Timing) -> Cost:
     return Cost(_passes(result, itemsize) * taps * passes, 2 * result.size * taps)
 
 
-@formula("conv", "bm1684.conv", "conv.backward")
+@formula("conv", "bm1684.conv", "conv.backward", "cvi.conv")
 def _convolution(description: Description, timing: Timing) -> Cost:
     source, result = _views(description.operands)[0], _views(description.results)[0]
     kernel = description.attributes.get("kernel", (1, 1))
     channels = _four(source)[1]
     n, oc, h, w = _four(result)
-    steps = n * _ceil(oc, result.geometry.lanes) * _ceil(h * w, timing.places) * math.prod(kernel)
+    places = timing.places or result.geometry.eu_bytes / source.dtype.itemsize
+    steps = n * _ceil(oc, result.geometry.lanes) * _ceil(h * w, places) * math.prod(kernel)
     return Cost(
         steps * _products(channels, source, timing),
         2 * result.size * channels * math.prod(kernel),
@@ -199,26 +201,33 @@ def _matrix(description: Description, timing: Timing) -> Cost:
     return Cost(steps * _products(inner, left, timing), 2 * result.size * inner)
 
 
-@formula("mm", "bm1684.mm")
+@formula("mm", "bm1684.mm", "cvi.matrix")
 def _rows(description: Description, timing: Timing) -> Cost:
-    """Columns of the result in the lanes, ``width`` in each; row after row."""
-    left, result = _views(description.operands)[0], _views(description.results)[0]
-    rows, columns = result.shape[-2:]
+    """Columns of the result in the lanes, ``width`` in each; row after row. Partial sums are stored in planes."""
+    views, result = _views(description.operands), _views(description.results)[0]
+    left, has_planes = views[0], len(description.results) > 1
+    like = views[1] if has_planes else result
+    rows, columns = left.shape[0] if has_planes else result.shape[-2], like.shape[-1]
     inner = left.size // rows
-    width = result.width or columns
+    width = like.width or columns
     elements = result.geometry.eu_bytes / (left.dtype.itemsize / left.dtype.per_byte)
     steps = rows * _ceil(_ceil(columns, width), result.geometry.lanes) * _ceil(width, elements)
-    bias = len(_views(description.operands)) > 2
-    return Cost(steps * (inner + bias), 2 * result.size * inner)
+    bias = len(views) > 2
+    return Cost(steps * (inner + bias), 2 * rows * columns * inner)
 
 
 _OUTSIDE = (Space.GLOBAL, Space.L2, Space.UNKNOWN)
 
 
 def _transfer(description: Description, timing: Timing) -> Cost:
-    """By DMA: the pieces of local memory decide, where it takes part."""
+    """By DMA: the pieces of local memory decide, where it takes part.
+
+    How long compressed data are, only they tell: they count as long as what they are unpacked to.
+    """
     sources, results = _views(description.operands), _views(description.results)
-    read = sum(view.nbytes for view in sources if view.space in _OUTSIDE)
+    is_packed = any(view.layout is Layout.STREAM for view in sources)
+    sources = results if is_packed else sources
+    read = sum(view.nbytes for view in sources if is_packed or view.space in _OUTSIDE)
     written = sum(view.nbytes for view in results if view.space in _OUTSIDE)
     direction = _direction(sources, results, timing)
     moved = max([*sources, *results], key=lambda view: view.nbytes, default=None)

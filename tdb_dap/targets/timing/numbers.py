@@ -37,7 +37,7 @@ class Timing:
     clock: float
     """MHz, of both engines."""
     places: int
-    """Results of the convolution unit of a lane at a time."""
+    """Results of the convolution unit of a lane at a time; 0: as many as fit into its execution units."""
     products: Mapping[float, int]
     """Input channels that each of them takes at a time, by bytes of the number format."""
     load: Transfer

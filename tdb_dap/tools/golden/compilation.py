@@ -14,6 +14,7 @@ from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.files.location_files import NOTES
+from tdb_dap.engine.files.work_folders import own_work_model, work_source
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.golden.files.stage_files import Text, compilations, stage_files, text_of, texts_in
 
@@ -142,8 +143,12 @@ def texts_before(path: Path) -> bool:
 
 
 def _of_context(path: Path) -> dict[str, Path]:
-    """The bmodel and the text of a context directory; empty if it is none."""
+    """The model and the text of a context directory, or of the working directory with a cvimodel; empty if none."""
     paths: dict[str, Path] = {}
+    model = own_work_model(path)
+    if model is not None:
+        source = work_source(model)
+        return {"bmodel": model, **({"final_mlir": source} if source is not None else {})}
     if (path / "final.mlir").is_file():
         paths["final_mlir"] = path / "final.mlir"
     for name in ("compilation.bmodel.xz", "compilation.bmodel"):

@@ -1,7 +1,7 @@
 """Goldens of quantised arithmetic: what an op computes of stored numbers, before its last rounding.
 
-A multiplier of m and a shift of s stand for m / 2**s. Results are numbers, not stored words: they can be compared with
-what other levels of the compilation have.
+A multiplier of m and a shift of s stand for m / 2**s, in the mode QDM for m / 2**(s + 31). Results are numbers, not
+stored words: they can be compared with what other levels of the compilation have.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ def _factors(call: Call, multiplier: str, shift: str, axis: int, rank: int) -> A
     multipliers = np.asarray(call.numbers(multiplier) or call.number(multiplier, 1), np.float64).reshape(-1)
     if call.get("quant_mode") == "OnlyShift":
         multipliers = np.ones(1)
+    if call.get("quant_mode") == "QDM":
+        multipliers = multipliers * 2.0**-31
     factors = multipliers * np.exp2(-shifts)
     if factors.size == 1:
         return factors.reshape(())
@@ -96,9 +98,10 @@ def matrix_product(call: Call) -> Array:
 
 
 def _each(call: Call) -> list[Array]:
-    """Stored operands, each times its own factor."""
+    """Stored operands, each times its own factor; one shift is that of all."""
     shifts, multipliers = call.numbers("rshifts"), call.numbers("multipliers")
     arrays = [call.words(i) for i, array in enumerate(call.inputs) if array is not None]
+    shifts = shifts * len(arrays) if len(shifts) == 1 else shifts
     if len(shifts) != len(arrays) or len(multipliers) != len(arrays):
         raise NoGolden("factors of another number than operands")
     return [x * (m * 2.0**-s) for x, m, s in zip(arrays, multipliers, shifts, strict=True)]
@@ -107,9 +110,11 @@ def _each(call: Call) -> list[Array]:
 def rounded_each(call: Call) -> Array | None:
     """A sum or difference of operands that are each rounded after their factor; None for other ops.
 
+    Those with one shift for all are rounded once.
+
     That is how it is done, half of a step upwards. The goldens do not round: two roundings are what the format costs.
     """
-    if not call.is_integer or call.name not in ("tpu.Add", "tpu.Sub"):
+    if not call.is_integer or call.name not in ("tpu.Add", "tpu.Sub") or len(call.numbers("rshifts")) == 1:
         return None
     first, *others = (rounded(array, "HalfUp") for array in _each(call))
     sign = 1 if call.name == "tpu.Add" else -1
@@ -148,14 +153,19 @@ def multiply(call: Call) -> Array:
 
 @golden("tpu.Max", integer=True)
 def maximum(call: Call) -> Array:
-    """Greatest of the stored operands, whatever their scales."""
-    return _numbers(call, np.maximum(call.words(0), call.words(1)))
+    """Greatest of the stored operands, each times its factor if the op has some, whatever their scales."""
+    return _numbers(call, np.maximum(*_scaled(call)))
 
 
 @golden("tpu.Min", integer=True)
 def minimum(call: Call) -> Array:
-    """Least of the stored operands, whatever their scales."""
-    return _numbers(call, np.minimum(call.words(0), call.words(1)))
+    """Least of the stored operands, each times its factor if the op has some, whatever their scales."""
+    return _numbers(call, np.minimum(*_scaled(call)))
+
+
+def _scaled(call: Call) -> tuple[Array, Array]:
+    first, second = _each(call) if call.numbers("multipliers") else (call.words(0), call.words(1))
+    return first, second
 
 
 @golden("tpu.CompareConst", integer=True)
@@ -227,16 +237,20 @@ def requantise_channels(call: Call) -> Array:
 
 @golden("tpu.LeakyRelu", integer=True)
 def leaky_relu(call: Call) -> Array:
-    """Stored numbers; those below 0 times a factor."""
+    """Stored numbers; those below 0 times a factor. With ``multiplier_neg`` both signs have one."""
     x = call.words(0)
-    return _numbers(call, np.where(x > 0, x, x * _factors(call, "multiplier", "rshift", 0, 0)))
+    factor = _factors(call, "multiplier", "rshift", 0, 0)
+    if "multiplier_neg" not in call.attributes:
+        return _numbers(call, np.where(x > 0, x, x * factor))
+    return _numbers(call, x * np.where(x > 0, factor, _factors(call, "multiplier_neg", "rshift_neg", 0, 0)))
 
 
 @golden("tpu.PReluOp", "tpu.PRelu", integer=True)
 def prelu(call: Call) -> Array:
-    """Stored numbers; those below 0 times the stored slope of their channel, shifted."""
+    """Stored numbers, with ``multiplier_pos`` times a factor; those below 0 times their channel's slope, shifted."""
     x, slope = call.words(0), call[1].reshape(1, -1, *[1] * (call[0].ndim - 2))
-    return _numbers(call, np.where(x > 0, x, x * slope * 2.0 ** -call.number("rshift")))
+    factor = _factors(call, "multiplier_pos", "rshift_pos", 0, 0)
+    return _numbers(call, x * np.where(x > 0, factor, slope * 2.0 ** -call.number("rshift")))
 
 
 @golden("tpu.Pad", integer=True)

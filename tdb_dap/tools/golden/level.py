@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -14,11 +15,14 @@ from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.engine.source.mlir_attributes import split_top
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.errors import BadInput
+from tdb_dap.targets.chips.registry import chips
 from tdb_dap.tools.golden.formats import TensorType, signature
 from tdb_dap.tools.golden.integers import rounded_each
 from tdb_dap.tools.golden.library import Call, NoGolden, compute
 
 _ATTRIBUTE = 'module.weight_file = "'
+_CHIP = re.compile(r'module\.chip = "(\w+)"')
+_HOST = "tpu.GenericCpu"
 NOT_KNOWN = "is not known"
 """In the reason why an op cannot be computed: one of its operands is missing."""
 
@@ -83,9 +87,19 @@ class Level:
             if producer is not None and producer.name not in ("top.Weight", "top.None", "tpu.Buffer")
         )
 
+    @cached_property
+    def _is_narrow(self) -> bool:
+        """Whether the chip computes f32 results in bfloat16."""
+        match = next((match for line in self.mlir.lines[:64] if (match := _CHIP.search(line)) is not None), None)
+        chip = chips().get(match[1].upper()) if match is not None else None
+        return chip is not None and chip.narrow_floats
+
     def types(self, op: MlirOp) -> tuple[tuple[TensorType | None, ...], tuple[TensorType | None, ...]]:
-        """Types of an op's operands and results."""
-        return signature(op.types)
+        """Types of an op's operands and results, f32 as bfloat16 for a chip that computes it so."""
+        operands, results = signature(op.types)
+        if self._is_narrow and op.name.startswith("tpu.") and op.name != _HOST:
+            results = tuple([_narrowed(kind) for kind in results])
+        return operands, results
 
     def type_named(self, name: str) -> TensorType | None:
         """Type of the tensor of a name."""
@@ -131,7 +145,14 @@ class Level:
                 inputs.append(self.weight(producer))
             else:
                 inputs.append(_shaped(tensors, name_of(producer, value), kind))
-        return Call(op.name, tuple(inputs), op.attributes, operand_types, result_types)
+        attributes = op.attributes
+        if self._is_narrow and op.name == "tpu.Cast" and all(self._is_input(value, op) for value in op.operands):
+            attributes = {**attributes, "round_mode": "TowardsZero"}  # the runtime cuts inputs off
+        return Call(op.name, tuple(inputs), attributes, operand_types, result_types)
+
+    def _is_input(self, value: str, op: MlirOp) -> bool:
+        producer = self.mlir.op_defining(value, op.line)
+        return producer is not None and producer.name == "top.Input"
 
     def run(
         self, inputs: Mapping[str, Array], is_rounded: bool, ops: Sequence[MlirOp] | None = None
@@ -166,6 +187,10 @@ def _as_stored(call: Call, array: Array, kind: TensorType, mode: str) -> Array:
     """A result as its format holds it; of a quantised sum the operands are rounded, each after its factor."""
     each = rounded_each(call)
     return kind.clipped(each).reshape(array.shape) if each is not None else kind.stored(array, mode)
+
+
+def _narrowed(kind: TensorType | None) -> TensorType | None:
+    return replace(kind, storage="bf16") if kind is not None and kind.storage == "f32" else kind
 
 
 def names(op: MlirOp) -> tuple[str, ...]:

@@ -281,8 +281,9 @@ def _step_of_factor(main: MlirOp, after: Level) -> Array | None:
     shifts, multipliers = (main.attributes.get(f"{name}{plural}") for name in ("rshift", "multiplier"))
     try:
         factors = np.exp2(-np.asarray(shifts, np.float64))
-        if "OnlyShift" not in str(main.attributes.get("quant_mode", "")):
-            factors = factors * np.asarray(multipliers, np.float64)
+        mode = str(main.attributes.get("quant_mode", ""))
+        if "OnlyShift" not in mode:
+            factors = factors * np.asarray(multipliers, np.float64) * (2.0**-31 if "QDM" in mode else 1)
     except (TypeError, ValueError):
         return None
     return np.asarray(factors * (result.scale / first.scale)).reshape(-1, 1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdb_dap.engine.bmodel import Bmodel, RunMode, Stage, TensorInfo
+from tdb_dap.engine.cvimodel import is_cvimodel
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.files.file_bytes import FileBytes
 from tdb_dap.errors import BadInput
@@ -154,6 +155,8 @@ def bmodel_in(given: Path) -> Path:
     """The bmodel itself, or the only one in a folder; BadInput where it is not clear which."""
     path = given.expanduser()
     if not path.is_dir():
+        if is_cvimodel(path):
+            raise BadInput(f"{path}: llm runs bmodels, and this is a cvimodel; use run, check or debug")
         return path
     models = sorted([*path.glob("*.bmodel"), *path.glob("*.bmodel.xz")])
     if len(models) == 1:

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tdb_dap.engine.control.stops import Finding
-from tdb_dap.engine.cvimodel import is_cvimodel
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.golden.compilation import Files, find
 from tdb_dap.tools.triage import model
 from tdb_dap.tools.triage.alone import compare, read_inputs
 from tdb_dap.tools.triage.language_models import advice, converted
 from tdb_dap.tools.triage.schema import Triage
-from tdb_dap.tools.triage.stages import MODEL, Stage, foreign, held_against, stages
+from tdb_dap.tools.triage.stages import MODEL, Stage, held_against, stages
 from tdb_dap.tools.triage.verdict import outcome
 
 
@@ -43,8 +42,8 @@ def examined(files: Files, progress: Callable[[int], None] = lambda done: None) 
     bmodel = files.get("bmodel")
     if bmodel is None:
         judged.append(Stage(MODEL, missing="there is none: run model_deploy to its end"))
-    elif is_cvimodel(bmodel) or any(stage.is_foreign for stage in judged):
-        chip = next((stage.missing for stage in judged if stage.is_foreign), foreign("CV18xx"))
+    elif any(stage.is_foreign for stage in judged):
+        chip = next(stage.missing for stage in judged if stage.is_foreign)
         judged.append(Stage(MODEL, bmodel, missing=chip, is_foreign=True))
     else:
         last = next((stage for stage in reversed(judged) if stage.level is not None and stage.title == "tpu"), None)

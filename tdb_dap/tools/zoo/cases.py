@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from tdb_dap.engine.bmodel import Bmodel
-from tdb_dap.engine.files.context import Context
+from tdb_dap.engine.files.context import MODELS, Context
+from tdb_dap.engine.files.work_folders import own_work_model, stem_of, work_source
+from tdb_dap.engine.program.model_files import open_model_file
 from tdb_dap.errors import BadInput
 
 Ask = Literal["run", "check", "sanitize", "profile", "hashes"]
@@ -53,7 +54,7 @@ class Case:
     """Its name in the store: the same in every run."""
 
     context: Path
-    """Its context directory or bmodel; with a recipe: where it will be."""
+    """Its context directory or model file; with a recipe: where it will be."""
 
     asks: tuple[Ask, ...] = ()
     """The things to do with it; empty, until ``described`` looks: what its files allow."""
@@ -107,13 +108,13 @@ def _key(place: Path, root: Path) -> str:
 
 
 def _contexts(root: Path, depth: int = 0) -> Iterator[Path]:
-    """Directories that hold one model, and lone bmodels."""
+    """Directories that hold one model, and lone models."""
     if root.is_file():
         yield root
         return
     entries = sorted(os.scandir(root), key=lambda entry: entry.name)
-    models = [entry.name for entry in entries if entry.is_file() and _is_model(entry.name)]
-    if "compilation.bmodel" in models or "compilation.bmodel.xz" in models:
+    models = [entry.name for entry in entries if entry.is_file() and entry.name.endswith(MODELS)]
+    if "compilation.bmodel" in models or "compilation.bmodel.xz" in models or _is_work_folder(root, models):
         yield root
     else:
         yield from (root / name for name in models)
@@ -123,8 +124,10 @@ def _contexts(root: Path, depth: int = 0) -> Iterator[Path]:
                     yield from _contexts(Path(entry.path), depth + 1)
 
 
-def _is_model(name: str) -> bool:
-    return name.endswith((".bmodel", ".bmodel.xz"))
+def _is_work_folder(folder: Path, models: Sequence[str]) -> bool:
+    """Whether a directory has one model, a cvimodel with its final.mlir."""
+    model = own_work_model(folder) if len(models) == 1 else None
+    return model is not None and work_source(model) is not None
 
 
 def described(case: Case) -> Case:
@@ -134,7 +137,7 @@ def described(case: Case) -> Case:
     """
     attributes = _module(case.context)
     folder = case.context if case.context.is_dir() else case.context.parent
-    name = case.context.name.removesuffix(".xz").removesuffix(".bmodel")
+    name = stem_of(case.context).removesuffix(".bmodel")
     reference = (
         case.reference
         or _sibling(folder, _REFERENCES)
@@ -159,9 +162,9 @@ def described(case: Case) -> Case:
 
 
 def _chip_of(context: Path) -> str:
-    """Chip of a model without source, from the bmodel itself."""
+    """Chip of a model without source, from its file."""
     try:
-        return Bmodel(Context.find(context).bmodel).metadata.chip
+        return open_model_file(Context.find(context).bmodel).metadata.chip
     except BadInput:
         return "?"
 
@@ -191,8 +194,12 @@ _TEXT = re.compile(r"module\.(chip|mode) = \"([^\"]*)\"")
 def _module(context: Path) -> dict[str, str]:
     """Name and attributes of the module of final.mlir; empty where it cannot be read."""
     folder = context if context.is_dir() else context.parent
+    model = own_work_model(folder)
+    source = work_source(model) if model is not None else folder / "final.mlir"
+    if source is None:
+        return {}
     try:
-        with (folder / "final.mlir").open("rb") as file:
+        with source.open("rb") as file:
             head = file.read(_HEADER).decode("utf-8", "replace")
     except OSError:
         return {}

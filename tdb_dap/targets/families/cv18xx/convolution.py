@@ -50,7 +50,7 @@ class Convolution:
         ("res0_c", "opd0_c", "opd1_h", "opd1_w"),
         Layout.CHANNEL_UNITS,
         dtype=lambda f: constant_dtype(f, "opd1"),
-        space=in_lane_of_result("opd1"),
+        parts=in_lane_of_result("opd1"),
         strides=_weight_strides,
         width="opd0_c",
         local_only=True,

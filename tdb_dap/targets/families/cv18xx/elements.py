@@ -109,7 +109,7 @@ class Lookup:
         Layout.STRIDE,
         dtype=lambda f: BF16 if is_float(f) else UI8,
         constant=False,
-        space=in_lane_of_result("opd1"),
+        parts=in_lane_of_result("opd1"),
         strides=lambda f: (0, 0, 0, 1),
         local_only=True,
     )

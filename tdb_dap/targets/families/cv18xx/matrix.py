@@ -91,13 +91,13 @@ class MatrixProduct:
     """
 
     left = _matrix("opd0", lambda f: (f.opd0_n, f.opd1_n), own_shape("opd0"), "opd0_w")
-    right = _matrix("opd1", lambda f: (f.opd1_n, columns(f)), _right_block, "res0_w", space=in_lane_of_result("opd1"))
+    right = _matrix("opd1", lambda f: (f.opd1_n, columns(f)), _right_block, "res0_w", parts=in_lane_of_result("opd1"))
     bias = operand(
         "opd2",
         lambda f: (_bias_block(f)[0], columns(f)),
         Layout.MATRIX,
         dtype=lambda f: UI16 if is_float(f) else UI8,
-        space=in_lane_of_result("opd2"),
+        parts=in_lane_of_result("opd2"),
         strides=_bias_steps,
         width="res0_w",
         constant=False,
@@ -109,7 +109,8 @@ class MatrixProduct:
         lambda f: (1, columns(f)),
         Layout.MATRIX,
         dtype=UI16,
-        space=in_lane_of_result("opd2", _lower_bias),
+        parts=in_lane_of_result("opd2"),
+        first=_lower_bias,
         strides=_bias_steps,
         width="res0_w",
         constant=False,
@@ -130,7 +131,7 @@ class MatrixProduct:
         "res0_w",
         result_,
         when=_wide_result,
-        address=lambda f: f.res0_addr + f.res0_b_str,
+        first=lambda f: f.res0_b_str,
     )
     result_0 = partial_plane(_RESULT, 0, False, result_, writes_partial)
     result_1 = partial_plane(_RESULT, 1, False, result_, writes_partial)

@@ -11,6 +11,7 @@ from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import Row, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.declaration.rows import AddressParts
 
 LOAD, STORE, GLOBAL_COPY, LOCAL_COPY = range(4)
 COPY, TRANSPOSE, FILL = 0, 1, 4
@@ -39,12 +40,11 @@ def is_local(f: Fields, side: str) -> bool:
     return f.trans_dir in ((STORE, LOCAL_COPY) if side == "src" else (LOAD, LOCAL_COPY))
 
 
-def _place(f: Fields, side: str) -> tuple[Space, int]:
-    low = f.number(f"{side}_base_addr_low")
+def _parts(f: Fields, side: str) -> AddressParts:
     if is_local(f, side):
-        return Space.LOCAL, low & 0xFFFFFF
-    high = f.number(f"{side}_base_addr_high")
-    return f.geometry.locate(f.number(f"{side}_base_reg_sel") << _MEMORY_BIT | high << 32 | low)
+        return AddressParts(((f"{side}_base_addr_low", 0xFFFFFF, 0),), Space.LOCAL)
+    fields = {f"{side}_base_addr_low": 0, f"{side}_base_addr_high": 32, f"{side}_base_reg_sel": _MEMORY_BIT}
+    return AddressParts(tuple([(name, -1, shift) for name, shift in fields.items()]), None)
 
 
 def is_matrix(f: Fields) -> bool:
@@ -95,7 +95,7 @@ def _row(side: str, make: Any, **details: Any) -> Row:
         lambda f: _shape(f, side),
         lambda f: _layout(f, side),
         dtype=lambda f: dtype_of(f, side),
-        space=lambda f: _place(f, side),
+        parts=lambda f: _parts(f, side),
         strides=lambda f: _strides(f, side),
         width=lambda f: _width(f, side),
         **details,
@@ -139,7 +139,7 @@ class Move:
         Layout.STREAM,
         dtype=UI8,
         constant=False,
-        space=lambda f: _place(f, "src"),
+        parts=lambda f: _parts(f, "src"),
         strides=lambda f: (1,),
         when=is_packed,
     )

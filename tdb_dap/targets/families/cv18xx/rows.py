@@ -17,7 +17,7 @@ from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import Row, operand
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.declaration.rows import Condition
+from tdb_dap.targets.declaration.rows import AddressParts, Condition
 
 Shape4 = tuple[int, int, int, int]
 ShapeOf = Callable[[Fields], Shape4]
@@ -83,26 +83,17 @@ def steps(f: Fields, prefix: str, shape: Shape4, itemsize: int) -> Shape4:
     return rows * channel, channel, w, 1
 
 
-def lane_of(f: Fields, prefix: str) -> int:
-    """The lane that a tensor begins in."""
-    return f.number(f"{prefix}_addr") >> LANE_BITS
+def in_lane_of_result(prefix: str) -> Callable[[Fields], AddressParts]:
+    """The address of an operand that is a byte in the lane that the result begins in."""
 
-
-def in_lane_of_result(
-    prefix: str, behind: Callable[[Fields], int] | None = None
-) -> Callable[[Fields], tuple[Space, int]]:
-    """The place of an operand whose address is a byte in the lane that the result begins in.
-
-    ``behind``: bytes from there on.
-    """
-
-    def place(f: Fields) -> tuple[Space, int]:
+    def parts(f: Fields) -> AddressParts:
         byte = f.number(f"{prefix}_addr")
         if byte >> LANE_BITS:
             raise NotSimulated(f"{prefix}: byte {byte:,} of a lane of {1 << LANE_BITS:,}")
-        return Space.LOCAL, (lane_of(f, "res0") << LANE_BITS | byte) + (behind(f) if behind is not None else 0)
+        in_lane = (1 << LANE_BITS) - 1
+        return AddressParts(((f"{prefix}_addr", in_lane, 0), ("res0_addr", ~in_lane, 0)), Space.LOCAL)
 
-    return place
+    return parts
 
 
 def tensor(
@@ -119,13 +110,10 @@ def tensor(
     """
     chosen = dtype or (lambda f: byte_dtype(f, prefix))
 
-    def behind(f: Fields) -> int:
-        return plane * f.number(f"{prefix}_b_str")
-
     if prefix == "opd1":
-        details["space"] = in_lane_of_result(prefix, behind if plane else None)
-    elif plane:
-        details["address"] = lambda f: f.number(f"{prefix}_addr") + behind(f)
+        details["parts"] = in_lane_of_result(prefix)
+    if plane:
+        details["first"] = lambda f: plane * f.number(f"{prefix}_b_str")
     return make(
         prefix,
         shape,

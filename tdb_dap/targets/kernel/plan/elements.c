@@ -101,7 +101,7 @@ static void elements_compute(const Elements *e)
     case SERIES: simd->series(grid, &e->table, e->rows, e->terms, e->channel, e->flushes, e->variant, e->result); break;
     case RECIPROCAL_ROOTS: simd->reciprocal_roots(grid, e->format, e->flushes, e->steps, e->result); break;
     case DIVIDED: simd->divided(grid, e->format, e->flushes, e->steps, e->rule, e->variant, e->result); break;
-    case INT_ELEMENTS: simd->int_elements(grid, e->kind, e->each, &r, e->result); break;
+    case INT_ELEMENTS: simd->int_elements(grid, e->kind, e->each, e->variant, &r, e->result); break;
     case CONVERTED:
         switch (e->how) {
         case FLOATS_TO_INTS: simd->ints_of_floats(grid, e->mode, e->low, e->high, e->format, e->variant, e->result); break;
@@ -115,6 +115,8 @@ static void elements_compute(const Elements *e)
         break;
     case SELECTED: simd->selected(grid, e->kind, e->format, e->result); break;
     case LOOKED_UP: look_up(e); break;
+    case TRUNCATING_ELEMENTS: simd->truncating_elements(grid, e->kind, e->variant, e->result); break;
+    case TRUNCATING_BYTES: simd->truncating_bytes(grid, e->mode, e->flushes, (int32_t)e->low, (int32_t)e->high, e->result); break;
     case MOVED: {
         Stored to = {e->result, grid->operands[0].format, {0, 0, 0, 1}};
         for (int axis = 2; axis >= 0; axis--)

@@ -17,6 +17,13 @@ static void gather_wide(int64_t *to, int64_t to_step, const void *from, int64_t 
     case SI32: COPY_CONVERTED(int32_t, int64_t)
     case UI32: COPY_CONVERTED(uint32_t, int64_t)
     case SI64: COPY_CONVERTED(int64_t, int64_t)
+    case PACKED_SI32:
+        for (int64_t i = 0; i < count; i++) {
+            int32_t word;
+            memcpy(&word, (const char *)from + i * step, sizeof word);
+            to[i * to_step] = word;
+        }
+        break;
     }
 }
 

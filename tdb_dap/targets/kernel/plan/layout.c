@@ -21,7 +21,8 @@ static int find_rows_of_tiles(Plan *plan)
     int64_t rows = 0;
     for (int i = 0; i < plan->tiles; i++) {
         const Grid *grid = &plan->all[i].work.grid;
-        if (grid->shape[3] != columns || row_axis(grid) < 0 || plan->all[i].work.function == SCATTERED)
+        if (grid->shape[3] != columns || row_axis(grid) < 0 || plan->all[i].work.function == SCATTERED ||
+            plan->all[i].work.r.plane) /* of several results one may be written over what another one is computed from */
             return 0;
         rows += element_count(grid) / (columns ? columns : 1);
     }

@@ -55,6 +55,13 @@ static Stored stored_of(const StoredRecord *record)
 
 static int has_format(const StoredRecord *stored) { return stored->format >= F32 && stored->format <= SI64; }
 
+/* Integers of 32 bits at any byte are factors of no product, but the numbers of its rows. */
+static int is_packed_operand(const PlanRecord *r, const StepRecord *step)
+{
+    const StoredRecord *stored = &step->stored;
+    return stored->format == PACKED_SI32 && stored->source >= 0 && stored->source < r->tensors - 1 && step->part >= FIRST_START && step->part <= ZERO_POINT;
+}
+
 static int is_operand(const PlanRecord *r, const StoredRecord *stored) { return has_format(stored) && stored->source >= -1 && stored->source < r->tensors - 1; }
 
 static Problem make_tile(const PlanRecord *r, const ElementsRecord *record, Tile *tile)
@@ -66,8 +73,13 @@ static Problem make_tile(const PlanRecord *r, const ElementsRecord *record, Tile
                     .high = record->high, .fill = record->fill, .fills = record->fills, .terms = record->terms,
                     .rows = record->rows, .numbers = {record->multiplier, record->amount, record->zero},
                     .r = {.low = record->least, .high = record->most, .mode = record->rounding, .held = record->held,
-                          .rectified = record->rectified, .size = record->size}};
-    if (record->function < 0 || record->function > SCATTERED || record->operands < 1 || record->operands > MOST_OPERANDS)
+                          .rectified = record->rectified, .size = record->size, .is_high = record->is_high, .plane = record->plane}};
+    if (record->function == INT_ELEMENTS && (record->plane < 0 || record->plane > 7 || (record->plane && record->size != 1)))
+        return "a byte that no result has";
+    if (record->function == INT_ELEMENTS && record->operator == MULTIPLY_ADD &&
+        (record->has_own_steps || record->operands != 4 || record->variant < 0 || record->variant > HIGH_BITS))
+        return "a sum of other operands";
+    if (record->function < 0 || record->function > TRUNCATING_BYTES || record->operands < 1 || record->operands > MOST_OPERANDS)
         return "a function that is not known";
     memcpy(e->grid.shape, record->shape, sizeof e->grid.shape);
     for (int i = 0; i < e->operands; i++) {
@@ -109,7 +121,7 @@ static Problem make_step(const PlanRecord *r, const StepRecord *record, PackStep
     for (int axis = 0; axis < 4 && step->source < 0; axis++)
         if (step->from.step[axis])
             return no_tensor;
-    if (!is_operand(r, &record->stored) || step->which < LEFT_FACTORS || step->which > ALIKE)
+    if (!(is_operand(r, &record->stored) || is_packed_operand(r, record)) || step->which < LEFT_FACTORS || step->which > ALIKE)
         return no_tensor;
     if (step->which != ALIKE)
         join_steps(step->shape, step->from.step, step->step);
@@ -145,12 +157,16 @@ static Problem make_product(const Block *block, Product *p)
         return "a group of no products, or of too many";
     if (form->halves < 0 || form->halves > 1 || (form->halves && (form->how != GEMM_F32 || form->count % 2)))
         return "halves of products that cannot be halved";
+    if (form->shifts_right && !product_is_integer(p))
+        return "shifts of sums that are no integers";
     for (int64_t k = 0; k < form->count; k++)
         p->has_gaps |= p->taps[k] < 0;
     for (int i = 0; i < form->pack_steps; i++) {
         const Problem problem = make_step(r, &pack[i], &p->pack[i]);
         if (problem)
             return problem;
+        if (p->pack[i].from.format == PACKED_SI32 && !product_is_integer(p))
+            return no_tensor;
         if (p->pack[i].which >= MULTIPLIER && p->pack[i].which <= ZERO_POINT)
             p->has_own[p->pack[i].which - MULTIPLIER] = 1;
     }

@@ -227,7 +227,7 @@ static int are_alike(const PackStep *g, const char *data)
     return 1;
 }
 
-/* Packs all operands; 0 where a row is shifted too far, or rows are not alike. */
+/* Packs all operands; 0 where a row is shifted too far, or rows are not alike. Where amounts count to the right they have bytes. */
 int operands_prepare(ProductRun *w)
 {
     const Product *p = w->p;
@@ -248,6 +248,11 @@ int operands_prepare(ProductRun *w)
     for (int i = 0; i < 3 && product_is_integer(p); i++)
         for (int64_t row = 0; row < p->form.rows && !p->has_own[i]; row++)
             w->steps[i][row] = p->form.numbers[i];
+    for (int64_t row = 0; row < p->form.rows && p->form.shifts_right; row++) {
+        if (w->steps[1][row] > HIGH_BITS)
+            return 0;
+        w->steps[1][row] = -w->steps[1][row];
+    }
     for (int64_t row = 0; row < p->form.rows && p->has_own[1]; row++)
         if (w->steps[1][row] > LARGEST_SHIFT || w->steps[1][row] < -LARGEST_SHIFT)
             return 0;

@@ -29,7 +29,8 @@ typedef struct {
  * ``variant``, where it is 1: a series is multiplied by its argument in the end; a NaN that becomes an integer gives a
  * limit, by its sign; what becomes a float of 16 bits is finite; the operands of a quotient or magnitude of float32 are
  * flushed; of three float operands the product of the first two is added to the third one, where it is 2 the third one
- * to that. */
+ * to that; of ``MULTIPLY_ADD`` it is the left shift of the number that is added. ``is_high``: products are divided by
+ * 2^31, half away from zero, before they are shifted; ``plane``: the byte of a result that is stored. */
 typedef struct {
     int32_t function;
     int32_t operands;
@@ -47,6 +48,8 @@ typedef struct {
     int32_t fills;
     uint32_t fill;
     int32_t variant;
+    int32_t is_high;
+    int32_t plane;
     double low;
     double high;
     int64_t least;
@@ -78,7 +81,8 @@ typedef struct {
  * a plane, and ``window`` has rows and columns of results, and numbers of the image between both. ``result``: format of
  * float results; ``rounding``: of products and sums of float windows; ``keeps_nan``: any NaN may come out. Of float32
  * sums: ``adds_last``: the starts are added to the sum, one after the other; ``halves``: the second half of the products
- * is summed up apart. */
+ * is summed up apart. ``is_high``: as of elements; ``shifts_right``: the shift of each row is to the right, by 31 bits
+ * at most. */
 typedef struct {
     int32_t how;
     int32_t swapped;
@@ -101,6 +105,8 @@ typedef struct {
     int32_t store_steps;
     int32_t adds_last;
     int32_t halves;
+    int32_t is_high;
+    int32_t shifts_right;
     int32_t unused;
     float zero;
     float fill;

@@ -6,6 +6,7 @@
 #include <Python.h>
 
 #include "../plan/plan.h"
+#include "../scalar/compressed.h"
 
 /* NumPy's own description of an array, __array_struct__: it is as old as NumPy, and no interface of Python's has to be
  * newer than what the limited API has. https://numpy.org/doc/stable/reference/arrays.interface.html */
@@ -69,7 +70,7 @@ static PyObject *py_fill(PyObject *self, PyObject *args)
         return NULL;
     StoredRecord *record = (StoredRecord *)(uintptr_t)address;
     *record = (StoredRecord){.data = (uintptr_t)array.data, .format = format, .source = source};
-    int is_good = array.flags & ALIGNED && array.axes <= 4 && format >= F32 && format <= SI64 &&
+    int is_good = array.flags & ALIGNED && array.axes <= 4 && format >= F32 && format <= PACKED_SI32 &&
                   array.itemsize == format_size[format];
     for (int axis = 4 - array.axes; is_good && axis < 4; axis++) {
         const int own = axis - (4 - array.axes);
@@ -260,6 +261,22 @@ static PyObject *py_configure(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* Arguments: the codes of blocks and the stream, bytes; the result; how many numbers; whether they are signed, and floats; two
+ * biases; whether zeros have no fraction. PADDING zeros follow the stream. False where the stream ends before, or there are too few codes. */
+static PyObject *py_unpack(PyObject *self, PyObject *args)
+{
+    Compressed c = {0};
+    Py_ssize_t codes, stream;
+    unsigned long long out;
+    long long count;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y#y#O&Liiiii", &c.codes, &codes, &c.stream, &stream, address_of, &out, &count, &c.is_signed, &c.is_float,
+                          &c.first_bias, &c.second_bias, &c.has_zeros_apart))
+        return NULL;
+    c.bits = 8 * ((int64_t)stream - PADDING);
+    return PyBool_FromLong(c.bits >= 0 && count <= SYMBOLS * (int64_t)codes && unpack_numbers(&c, count, (void *)(uintptr_t)out));
+}
+
 static PyObject *py_forget_pool(PyObject *self, PyObject *args)
 {
     (void)self;
@@ -299,6 +316,7 @@ static PyMethodDef methods[] = {
     {"run", py_run, METH_VARARGS, "Run a plan with its tensors at these addresses."},
     {"run_batch", py_run_batch, METH_VARARGS, "Run commands one after the other, by the plans of their forms."},
     {"elementwise", py_elementwise, METH_VARARGS, "Compute one float32 operation per element."},
+    {"unpack", py_unpack, METH_VARARGS, "Unpack compressed weights."},
     {"configure", py_configure, METH_VARARGS, "Set how many threads share work, and how long its parts are."},
     {"forget_pool", py_forget_pool, METH_NOARGS, "Forget the workers, which a child does not have after fork."},
     {"widths", py_widths, METH_NOARGS, "List the vector widths that this processor can run."},

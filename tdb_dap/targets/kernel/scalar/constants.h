@@ -3,7 +3,7 @@
 #ifndef TDB_DAP_SCALAR_CONSTANTS_H
 #define TDB_DAP_SCALAR_CONSTANTS_H
 
-/* Formats of stored numbers. */
+/* Formats of stored numbers; ``PACKED_SI32``: at any byte, steps count bytes, for the numbers of rows. */
 enum {
     F32 = 0,
     F16 = 1,
@@ -15,6 +15,7 @@ enum {
     SI32 = 7,
     UI32 = 8,
     SI64 = 9,
+    PACKED_SI32 = 10,
 };
 
 /* Ways to round, as the chips number them; ``HALF_DOWN`` is none of theirs. */
@@ -28,7 +29,8 @@ enum {
     HALF_DOWN = 6,
 };
 
-/* Operations on two numbers; of integers only: ``FIRST``, the first one as it is, and those on bits. */
+/* Operations on two numbers; of integers only: ``FIRST``, the first one as it is, and those behind it. ``MULTIPLY_ADD``:
+ * the product and a third number, in two operands, its low and its high byte. */
 enum {
     ADD = 0,
     SUBTRACT = 1,
@@ -39,6 +41,8 @@ enum {
     AND = 6,
     OR = 7,
     EXCLUSIVE_OR = 8,
+    GREATER_OR_EQUAL = 9,
+    MULTIPLY_ADD = 10,
 };
 
 /* Conversions of one operand. */
@@ -80,6 +84,8 @@ enum {
     SELECTED = 7,
     LOOKED_UP = 8,
     SCATTERED = 9,
+    TRUNCATING_ELEMENTS = 10,
+    TRUNCATING_BYTES = 11,
 };
 
 /* Types of factors of a product. */

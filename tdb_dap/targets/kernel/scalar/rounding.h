@@ -9,6 +9,8 @@ typedef struct {
     const int64_t *multiplier, *amount, *zero; /* one of each row */
     int64_t low, high;
     int mode, held, rectified, size; /* held: the sum wraps to 32 bits first; size: bytes of a result */
+    int is_high, plane; /* is_high: products are divided by 2^HIGH_BITS, half away from zero, first; plane: the byte of a result that is
+                         * stored, from the lowest one on, of results of one byte */
 } Requantisation;
 
 static inline int64_t times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
@@ -42,11 +44,14 @@ ALWAYS_INLINE int64_t rounded_shift(int64_t v, int right, ShiftRounding r)
     return plus(quotient, (rest + r.added + ((v >> r.from) & r.mask)) >> right);
 }
 
+#define HIGH_BITS 31
+
 /* Requantisation of one row in a cheaper form with the same results, where its numbers allow that.
  *
  * IN_32_BITS: sums of 32 bits are limited and cut. SHIFTED_ONCE: rounded without overflow, as rounding_of says, and moved to the
- * zero point. */
-enum { AS_GIVEN, IN_32_BITS, SHIFTED_ONCE };
+ * zero point. SHIFTED_TWICE: sums of 32 bits become the high halves of products,
+ * rounded and shifted half away from zero, and are limited and cut. */
+enum { AS_GIVEN, IN_32_BITS, SHIFTED_ONCE, SHIFTED_TWICE };
 
 typedef struct {
     ShiftRounding rounding;
@@ -72,7 +77,7 @@ static inline int shifts_right(int64_t multiplier, int64_t amount)
 static inline FastRequant fast_requant(const Requantisation *r, int64_t row, int64_t start, int is_known)
 {
     const int64_t multiplier = r->multiplier[row], amount = r->amount[row];
-    const int is_plain = multiplier == 1 && amount == 0 && r->zero[row] == 0 && r->size <= 4;
+    const int is_plain = multiplier == 1 && amount == 0 && r->zero[row] == 0 && r->size <= 4 && !r->is_high && !r->plane;
     const int is_word = r->held || (is_known && start == 0), is_near = is_known && start == within_word(start);
     const int unlimited = r->low == INT64_MIN && r->high == INT64_MAX && !r->rectified;
     FastRequant s = {.form = AS_GIVEN, .wraps = is_word};
@@ -81,6 +86,15 @@ static inline FastRequant fast_requant(const Requantisation *r, int64_t row, int
         s.wraps = 1; /* without limits the low bytes are the same, whether the sum is held in 32 bits or not */
         s.low = within_word(r->rectified && r->low < 0 ? 0 : r->low);
         s.high = within_word(r->high);
+    } else if (r->is_high) {
+        if (is_word && !r->rectified && r->mode == HALF_AWAY && r->zero[row] == 0 && r->size <= 4 && !r->plane && amount <= 0 &&
+            amount >= -HIGH_BITS && multiplier == within_word(multiplier) && multiplier != INT32_MIN && r->low >= INT32_MIN &&
+            r->high <= INT32_MAX) {
+            s.form = SHIFTED_TWICE;
+            s.right = (int)-amount;
+            s.low = (int32_t)r->low;
+            s.high = (int32_t)r->high;
+        }
     } else if (shifts_right(multiplier, amount) && (is_word || is_near) &&
                (is_word || 4 * multiplier == within_word(4 * multiplier))) {
         /* Sums have at most 33 bits: products and the rounding term stay below 2^62. */

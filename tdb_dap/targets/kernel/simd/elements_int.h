@@ -7,10 +7,11 @@
 #include "requantise.h"
 #include "elements_int_avx512.h"
 
-/* numbers = a (kind) b in 64 bits, elements [first, first + used). */
-static void NAME(load_int_operation)(int64_t *numbers, const Grid *grid, int kind, int64_t first, int64_t used)
+/* numbers = a (kind) b in 64 bits, elements [first, first + used). MULTIPLY_ADD: the third and fourth operand are the low and the high
+ * bytes of the number that is added, shifted left by ``left``. */
+static void NAME(load_int_operation)(int64_t *numbers, const Grid *grid, int kind, int left, int64_t first, int64_t used)
 {
-    int64_t b[CHUNK];
+    int64_t b[CHUNK], low[CHUNK], high[CHUNK];
     NAME(load_ints)(numbers, grid, &grid->operands[0], first, used);
     if (kind == FIRST)
         return;
@@ -48,6 +49,16 @@ static void NAME(load_int_operation)(int64_t *numbers, const Grid *grid, int kin
         for (int64_t i = 0; i < used; i++)
             numbers[i] ^= b[i];
         break;
+    case GREATER_OR_EQUAL:
+        for (int64_t i = 0; i < used; i++)
+            numbers[i] = numbers[i] >= b[i];
+        break;
+    case MULTIPLY_ADD:
+        NAME(load_ints)(low, grid, &grid->operands[2], first, used);
+        NAME(load_ints)(high, grid, &grid->operands[3], first, used);
+        for (int64_t i = 0; i < used; i++)
+            numbers[i] = plus(times(numbers[i], b[i]), (int64_t)((uint64_t)plus(low[i], times(high[i], 256)) << left));
+        break;
     }
 }
 
@@ -84,7 +95,7 @@ static void NAME(load_int32_operation)(int32_t *numbers, const Grid *grid, int k
 }
 
 /* a (kind) b, then the steps of ``r``: its own numbers for all elements, or, where ``each``, three more operands. */
-static void NAME(int_elements)(const Grid *grid, int kind, int each, const Requantisation *r, void *result)
+static void NAME(int_elements)(const Grid *grid, int kind, int each, int left_shift, const Requantisation *r, void *result)
 {
     int64_t numbers[CHUNK], multiplier[CHUNK], amount[CHUNK], zero[CHUNK], out[CHUNK];
     const Stored *steps = grid->operands + 2;
@@ -96,13 +107,13 @@ static void NAME(int_elements)(const Grid *grid, int kind, int each, const Requa
         return;
 #endif
     const int by_row = each && row >= LONG_ROW && !steps[0].step[3] && !steps[1].step[3] && !steps[2].step[3];
-    const int narrow = fits_32_bits(grid, kind) && (!each || by_row) && r->size <= 4;
+    const int narrow = fits_32_bits(grid, kind) && (!each || by_row) && r->size <= 4 && !r->plane;
     Requantisation own = *r;
     for (int64_t first = 0, used; first < element_count(grid); first += used) {
         const int64_t left = (by_row ? row - first % row : element_count(grid) - first);
         used = left < CHUNK ? left : CHUNK;
         if (!narrow)
-            NAME(load_int_operation)(numbers, grid, kind, first, used);
+            NAME(load_int_operation)(numbers, grid, kind, left_shift, first, used);
         if (each) {
             const int64_t count = by_row ? 1 : used;
             NAME(load_ints)(multiplier, grid, &steps[0], first, count);

@@ -308,7 +308,7 @@ static int int_rows(const Grid *grid, int kind, int each, const Requantisation *
     const int operands = kind == FIRST ? 1 : 2, is_held = fits_32_bits(grid, kind);
     const int saturates = !is_held && (kind == ADD || kind == SUBTRACT) && r->low >= INT32_MIN && r->high <= INT32_MAX && !r->held;
     const int64_t length = grid->shape[3];
-    if (r->size > 4 || (length > 1 && to->step[3] != 1) || (!is_held && (!saturates || each)))
+    if (r->is_high || r->plane || r->size > 4 || (length > 1 && to->step[3] != 1) || (!is_held && (!saturates || each)))
         return 0;
     for (int i = 0; i < operands; i++)
         if (grid->operands[i].format < SI8 || format_bound(grid->operands[i].format) > (int64_t)1 << 31 ||

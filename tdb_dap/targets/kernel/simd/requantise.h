@@ -19,6 +19,9 @@ static inline void NAME(requantise_row)(const Requantisation *r, int64_t row, co
         v = r->rectified && v < 0 ? 0 : v;
         out[i] = times(v, multiplier);
     }
+    if (r->is_high)
+        for (int64_t i = 0; i < count; i++)
+            out[i] = rounded_shift(out[i], HIGH_BITS, rounding_of(HALF_AWAY, HIGH_BITS));
     if (amount >= 0) {
         for (int64_t i = 0; i < count; i++)
             out[i] = (int64_t)((uint64_t)out[i] << amount);
@@ -44,6 +47,9 @@ static void NAME(requantise_each)(const Requantisation *r, const int64_t *number
         v = r->rectified && v < 0 ? 0 : v;
         products[i] = times(v, multiplier[i]);
     }
+    if (r->is_high)
+        for (int64_t i = 0; i < count; i++)
+            products[i] = rounded_shift(products[i], HIGH_BITS, rounding_of(HALF_AWAY, HIGH_BITS));
 #define EACH(mode_)                                                                                                    \
     for (int64_t i = 0; i < count; i++) {                                                                              \
         const int right = amount[i] < 0 ? (int)-amount[i] : 0;                                                         \
@@ -69,7 +75,10 @@ static void NAME(requantise_each)(const Requantisation *r, const int64_t *number
 /* The low bytes of numbers, stored from element ``start`` of a result on. */
 ALWAYS_INLINE void NAME(store_low_bytes)(const Requantisation *r, const int64_t *out, void *result, int64_t start, int64_t count)
 {
-    if (r->size == 1)
+    if (r->plane)
+        for (int64_t i = 0; i < count; i++)
+            ((uint8_t *)result)[start + i] = (uint8_t)((uint64_t)out[i] >> 8 * r->plane);
+    else if (r->size == 1)
         for (int64_t i = 0; i < count; i++)
             ((uint8_t *)result)[start + i] = (uint8_t)(uint64_t)out[i];
     else if (r->size == 2)
@@ -101,7 +110,20 @@ ALWAYS_INLINE void NAME(requantise)(const Requantisation *r, const FastRequant *
     else if (s->wraps && one)
         for (int64_t i = 0; i < count; i++)
             sums[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)(uint64_t)one);
-    if (s->form == IN_32_BITS) {
+    if (s->form == SHIFTED_TWICE) {
+        /* Without their signs, which half away from zero keeps: the high half of a product fits into 32 bits. */
+        const int32_t multiplier = (int32_t)r->multiplier[row];
+        const uint32_t factor = multiplier < 0 ? 0u - (uint32_t)multiplier : (uint32_t)multiplier;
+        const uint32_t half = s->right ? (uint32_t)1 << (s->right - 1) : 0;
+        const int right = s->right;
+        for (int64_t i = 0; i < count; i++) {
+            const uint32_t size = sums[i] < 0 ? 0u - (uint32_t)sums[i] : (uint32_t)sums[i];
+            const uint64_t product = (uint64_t)size * factor + ((uint64_t)1 << (HIGH_BITS - 1));
+            const uint32_t rounded = ((uint32_t)(product >> HIGH_BITS) + half) >> right;
+            sums[i] = (int32_t)((sums[i] ^ multiplier) < 0 ? 0u - rounded : rounded);
+        }
+    }
+    if (s->form == IN_32_BITS || s->form == SHIFTED_TWICE) {
         const int32_t low = s->low, high = s->high;
         if (low != INT32_MIN || high != INT32_MAX)
             for (int64_t i = 0; i < count; i++) {

@@ -132,7 +132,7 @@ typedef struct {
     void (*divided)(const Grid *, int, int, int, int, int, float *);
     void (*series)(const Grid *, const Stored *, int64_t, int64_t, int64_t, int, int, void *);
     int (*int_rows)(const Grid *, int, int, const Requantisation *, const Stored *); /* or none */
-    void (*int_elements)(const Grid *, int, int, const Requantisation *, void *);
+    void (*int_elements)(const Grid *, int, int, int, const Requantisation *, void *);
     void (*ints_of_floats)(const Grid *, int, double, double, int, int, void *);
     void (*floats_of_floats)(const Grid *, int, int, int, void *);
     void (*floats_of_ints)(const Grid *, int, void *);
@@ -145,6 +145,8 @@ typedef struct {
     void (*selected)(const Grid *, int, int, void *);
     void (*f16_by_mode)(const Grid *, int, int, uint16_t *);
     void (*unpack_halves)(const uint8_t *, int64_t, const uint16_t *, uint16_t *);
+    void (*truncating_elements)(const Grid *, int, int, uint16_t *);
+    void (*truncating_bytes)(const Grid *, int, int, int32_t, int32_t, uint8_t *);
 } Simd;
 
 /* The widths that this processor can run, ascending, and how many. */

@@ -43,6 +43,8 @@ const Simd NAME(simd) = {
     .selected = NAME(selected),
     .f16_by_mode = NAME(f16_by_mode),
     .unpack_halves = NAME(unpack_halves),
+    .truncating_elements = NAME(truncating_elements),
+    .truncating_bytes = NAME(truncating_bytes),
 };
 
 #endif

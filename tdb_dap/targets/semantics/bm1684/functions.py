@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F32, SI32, UI8, Array
-from tdb_dap.targets.arithmetic import elements, float32
+from tdb_dap.targets.arithmetic import elements, float32, look_ups
 from tdb_dap.targets.families.bm1684 import functions as op
 from tdb_dap.targets.kernel.constants import Condition
 from tdb_dap.targets.semantics import special
@@ -22,7 +22,7 @@ def look_up(x: Operation) -> Array:
     refuse(size != 256, f"a lookup in a table of {size} words")
     refuse(index.dtype.itemsize != 4 or x.dtype.itemsize != 4, f"a lookup of {index.dtype} into {x.dtype}")
     rows = table.stored._replace(bits=table.stored.bits.reshape(1, 1, 1, size))
-    at_once = elements.looked_up_at(rows, index.stored.part(UI8, 0))
+    at_once = look_ups.looked_up_at(rows, index.stored.part(UI8, 0))
     return table.bits[index.bits & np.uint32(255)] if at_once is None else at_once
 
 

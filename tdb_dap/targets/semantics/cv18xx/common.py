@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
@@ -10,18 +11,18 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotSimulated
-from tdb_dap.targets.arithmetic import truncating
+from tdb_dap.targets.arithmetic import elements, truncating
 from tdb_dap.targets.arithmetic.requantisation import Steps
-from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_AWAY, HALF_UP, requantised, shift
+from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_AWAY, HALF_UP, requantised, stepped
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.cv18xx.rows import (
     adds_partial,
     is_float,
     is_wide,
-    lane_of,
     writes_partial,
 )
 from tdb_dap.targets.families.cv18xx.windows import BIAS_BYTES
+from tdb_dap.targets.kernel.constants import Operator
 from tdb_dap.targets.semantics.registry import Operation, Semantic, semantics
 
 _MOST_SHIFT = 31
@@ -39,22 +40,27 @@ def tiu(family: str, *subs: int) -> Callable[[Semantic], Semantic]:
     def declare(function: Semantic) -> Semantic:
         @wraps(function)
         def checked(x: Operation) -> Array | tuple[Array, ...]:
-            f = x.fields
-            refuse(f.relu > 1, f"rectification of the kind {f.relu}")
-            refuse(f.opd0_const or f.number("opd2_const"), "a first or third operand that is a constant")
-            if family == "cvi.arith":
-                _refuse_other_shapes(f)
-                _refuse_other_lanes(x)
-            if family in ("cvi.lut", "cvi.pool", "cvi.depthwise"):
-                refuse(
-                    lane_of(f, "opd0") != lane_of(f, "res0"), "an operand that begins in another lane than the result"
-                )
-            refuse(family not in ("cvi.conv", "cvi.matrix") and f.ps32_md, "partial sums of this operation")
+            refuse_unused(x, family)
             return function(x)
 
         return semantics(family, *subs)(checked)
 
     return declare
+
+
+def refuse_unused(x: Operation, family: str) -> None:
+    """NotSimulated for options that no compiler sets."""
+    f = x.fields
+    refuse(f.relu > 1, f"rectification of the kind {f.relu}")
+    refuse(f.opd0_const or f.number("opd2_const"), "a first or third operand that is a constant")
+    if family == "cvi.arith":
+        _refuse_other_shapes(f)
+        _refuse_other_lanes(x)
+    if family == "cvi.depthwise":  # the emulator stores bytes and leaves the upper plane as it is
+        refuse(not is_float(f) and is_wide(f, "res0"), "a depthwise convolution with results of 16 bits")
+    if family in ("cvi.lut", "cvi.pool", "cvi.depthwise"):
+        refuse(f.lane("opd0") != f.lane("res0"), "an operand that begins in another lane than the result")
+    refuse(family not in ("cvi.conv", "cvi.matrix") and f.ps32_md, "partial sums of this operation")
 
 
 def _refuse_other_shapes(f: Fields) -> None:
@@ -65,8 +71,8 @@ def _refuse_other_shapes(f: Fields) -> None:
 
 def _refuse_other_lanes(x: Operation) -> None:
     """Compilers begin tensors in the first lane; where a second operand is otherwise is not known."""
-    lane = lane_of(x.fields, "res0")
-    refuse(lane_of(x.fields, "opd0") != lane, "an operand that begins in another lane than the result")
+    lane = x.fields.lane("res0")
+    refuse(x.fields.lane("opd0") != lane, "an operand that begins in another lane than the result")
     second = x.get("right")
     refuse(lane and second is not None and not second.is_constant, "two operands that begin in a lane beyond the first")
 
@@ -98,14 +104,51 @@ def limited(x: Operation, total: Array) -> Array | tuple[Array, ...]:
 
 def finished(x: Operation, total: Array, rectifies: bool = True) -> Array | tuple[Array, ...]:
     """Integer sums rectified, shifted right (half up, or cut off), limited."""
-    f = x.fields
+    return _requantised(x, total, shifting(x.fields, rectifies))
+
+
+def shifting(f: Fields, rectifies: bool = True) -> Steps:
+    """The steps after a sum of integers: rectified, shifted right, limited."""
     refuse(f.res_shift > _MOST_SHIFT, f"a right shift by {f.res_shift}")
     mode = HALF_UP if f.rshift_typ else DOWN
-    steps = Steps(mode, amount=-f.res_shift, rectified=bool(rectifies and f.relu), limits=limits_of(f))
-    if not is_wide(f, "res0"):
+    return Steps(mode, amount=-f.res_shift, rectified=bool(rectifies and f.relu), limits=limits_of(f))
+
+
+def multiplying(f: Fields) -> Steps:
+    """The steps after a sum that is multiplied, but for the multiplier and the shift: each rounded half away from zero.
+
+    The sum wraps to 32 bits first. A negative number stays one when it is rounded so: the limits rectify it.
+    """
+    low, high = limits_of(f)
+    return Steps(HALF_AWAY, held=True, limits=(max(low, 0) if f.relu else low, high), is_high=True)
+
+
+def _requantised(x: Operation, total: Array, steps: Steps) -> Array | tuple[Array, ...]:
+    if not is_wide(x.fields, "res0"):
         return requantised(total, steps, x.dtype)
-    total = np.maximum(total, 0) if steps.rectified else total
-    return limited(x, shift(total, steps.amount, mode))
+    return words(x, stepped(total, steps))
+
+
+def in_one_pass(x: Operation, operator: Operator, steps: Steps) -> Array | tuple[Array, ...] | None:
+    """The words of one operation on bytes, or on numbers, after the steps; None where NumPy has to do it."""
+    if "left_high" in x or "right_high" in x:
+        return None
+    left = x["left"].stored
+    right = x["right"].stored if "right" in x else left
+    planes = [elements.plane_of_integers(operator, left, right, steps, number) for number in range(_planes(x))]
+    return as_result(planes)
+
+
+def _planes(x: Operation) -> int:
+    return 1 + is_wide(x.fields, "res0")
+
+
+def as_result(planes: Sequence[Array | None]) -> Array | tuple[Array, ...] | None:
+    """Words of one plane, or of each; None if one is missing."""
+    known = tuple([words for words in planes if words is not None])
+    if len(known) < len(planes):
+        return None
+    return known if len(known) > 1 else known[0]
 
 
 def multiplied(x: Operation, total: Array, multiplier: Array | int, amount: Array | int) -> Array | tuple[Array, ...]:
@@ -114,14 +157,8 @@ def multiplied(x: Operation, total: Array, multiplier: Array | int, amount: Arra
     Sums wrap to 32 bits first.
     """
     refuse(np.any(np.asarray(amount) > _MOST_SHIFT), "a channel's shift above 31")
-    held = np.asarray(total, np.int64).astype(np.uint32).view(np.int32).astype(np.int64)
-    product = shift(held * multiplier, -31, HALF_AWAY)
-    steps = Steps(HALF_AWAY, amount=-np.asarray(amount, np.int64), limits=limits_of(x.fields))
-    if x.fields.relu:  # of a number that is rounded half away from zero the sign stays
-        product = np.maximum(product, 0)
-    if not is_wide(x.fields, "res0"):
-        return requantised(product, steps, x.dtype)
-    return limited(x, shift(product, steps.amount, HALF_AWAY))
+    steps = replace(multiplying(x.fields), multiplier=multiplier, amount=-np.asarray(amount, np.int64))
+    return _requantised(x, total, steps)
 
 
 def channel_steps(table: Array) -> tuple[Array, Array, Array]:
@@ -154,8 +191,8 @@ def float_of_halves(upper: Array, lower: Array) -> Array:
 
 
 def bias(x: Operation) -> Array | None:
-    """A float32 bias, in the shape of its halves; None if there is none."""
-    return float_of_halves(x["bias"].bits, x["bias_low"].bits) if "bias" in x else None
+    """A float32 bias, subnormals as 0, in the shape of its halves; None if there is none."""
+    return truncating.flush(float_of_halves(x["bias"].bits, x["bias_low"].bits)) if "bias" in x else None
 
 
 def earlier_sums(x: Operation) -> Array | None:

@@ -7,15 +7,30 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.system.interruption import between_parts
 from tdb_dap.targets.arithmetic import truncating
+from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.arithmetic.windows import taps
 from tdb_dap.targets.families.cv18xx.rows import is_float
 from tdb_dap.targets.semantics.convolution import integer_products
 from tdb_dap.targets.semantics.cv18xx import common
 from tdb_dap.targets.semantics.cv18xx.common import refuse, tiu
-from tdb_dap.targets.semantics.cv18xx.windows import image_of, refuse_filled_floats
-from tdb_dap.targets.semantics.registry import Operation
+from tdb_dap.targets.semantics.cv18xx.windows import fill_word, image_of, refuse_filled_floats, require_plain_integers
+from tdb_dap.targets.semantics.registry import Convolved, Operation, multiplies
 
 
+def _convolved(x: Operation) -> Convolved:
+    """The products of ``convolve``."""
+    f = x.fields
+    common.refuse_unused(x, "cvi.conv")
+    require_plain_integers(x)
+    if f.ps32_md:
+        raise Unplanned("sums of several commands")
+    refuse(not f.chl_quan and f.tsk_opd_num == 3, "a bias of integers that are not multiplied per channel")
+    steps = common.multiplying(f) if f.chl_quan else common.shifting(f)
+    table = "requantisation" if f.chl_quan else None
+    return Convolved("input", "weight", False, fill_word(x), (), 0.0, False, steps, None, table=table)
+
+
+@multiplies(_convolved)
 @tiu("cvi.conv", 0)
 def convolve(x: Operation) -> Array | tuple[Array, ...]:
     """Sums of input * weight: of integers exact in 32 bits; of bfloat16 in the order ky, kx, channel, the bias last."""

@@ -7,6 +7,7 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.targets.arithmetic import truncating
 from tdb_dap.targets.arithmetic.dot import exact_product
+from tdb_dap.targets.arithmetic.shifts import signed
 from tdb_dap.targets.families.cv18xx.matrix import bias_planes
 from tdb_dap.targets.families.cv18xx.rows import is_float, is_wide
 from tdb_dap.targets.semantics.cv18xx import common
@@ -37,12 +38,8 @@ def multiply(x: Operation) -> Array | tuple[Array, ...]:
         return planes
     total = total + _bias(x)
     if f.chl_quan:
-        return common.multiplied(x, total, _signed_word(f.quan_m), f.res_shift)
+        return common.multiplied(x, total, signed(f.quan_m, 32), f.res_shift)
     return common.finished(x, total)
-
-
-def _signed_word(bits: int) -> int:
-    return bits - (1 << 32) if bits >> 31 else bits
 
 
 def _bias(x: Operation) -> Array | int:

@@ -6,11 +6,12 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import BF16, Array
 from tdb_dap.errors import NotSimulated
-from tdb_dap.targets.arithmetic import truncating
+from tdb_dap.targets.arithmetic import elements, truncating
+from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.cv18xx import move as op
 from tdb_dap.targets.semantics.cv18xx.common import refuse
 from tdb_dap.targets.semantics.cv18xx.unpacking import unpacked
-from tdb_dap.targets.semantics.registry import Operation, semantics
+from tdb_dap.targets.semantics.registry import Operation, moves, semantics
 
 _BIAS = 63
 """Index of the numbers from 1 to 2 in a table of exponents."""
@@ -18,18 +19,53 @@ _BASE = np.uint16(0xFF80)
 """Sign and exponent of a bfloat16."""
 
 
-@semantics("cvi.dma", op.COPY, op.TRANSPOSE, op.FILL)
-def move(x: Operation) -> Array:
+def _computes(f: Fields) -> bool:
+    """Whether words become others."""
+    _refuse_unknown(f)
+    return bool(f.mv_lut_base or f.mv_lut_idx or (f.src_fmt == 2) != (f.dst_fmt == 2))
+
+
+@moves(in_order=True, unless=_computes)
+@semantics("cvi.dma", op.COPY)
+def copy(x: Operation) -> Array:
     """The words of the source, converted, in the order of the destination."""
-    f = x.fields
-    _refuse_unknown(x)
-    shape = x.shape
-    if op.is_packed(f):
-        return unpacked(x["packed"].bits, op.numbers_moved(f), x.dtype is BF16).reshape(shape)
+    _refuse_unknown(x.fields)
+    if op.is_packed(x.fields):
+        return unpacked(x["packed"].bits, op.numbers_moved(x.fields), x.dtype is BF16).reshape(x.shape)
     source = x["source"]
-    if f.sub == op.FILL:
-        return np.broadcast_to(source.bits.astype(x.dtype.bits_dtype), shape)
-    bits = source.bits.transpose(1, 0, 2, 3) if f.sub == op.TRANSPOSE else source.bits
+    if source.dtype is not x.dtype and source.shape == x.shape:
+        planned = _in_one_pass(x)
+        if planned is not None:
+            return planned
+    return _converted(x, source.bits)
+
+
+@moves(in_order=False, unless=_computes)
+@semantics("cvi.dma", op.TRANSPOSE)
+def transpose(x: Operation) -> Array:
+    """The same with batches and channels exchanged."""
+    _refuse_unknown(x.fields)
+    return _converted(x, x["source"].bits.transpose(1, 0, 2, 3))
+
+
+@semantics("cvi.dma", op.FILL)
+def fill(x: Operation) -> Array:
+    """One word everywhere."""
+    _refuse_unknown(x.fields)
+    return x["source"].bits.astype(x.dtype.bits_dtype)
+
+
+def _in_one_pass(x: Operation) -> Array | None:
+    """Bytes as bfloat16, or the other way round, where the kernel does it all at once."""
+    source, f = x["source"], x.fields
+    if x.dtype is BF16:
+        return elements.converted(source.stored, BF16, 0)
+    limits = (-128, 127) if f.int8_sign else (0, 255)
+    return elements.truncating_bytes(source.stored, bool(f.int8_rnd_mode), x.rules.drops_large_casts, limits)
+
+
+def _converted(x: Operation, bits: Array) -> Array:
+    f, source, shape = x.fields, x["source"], x.shape
     if bits.size != np.prod(shape):
         raise NotSimulated(f"a move of {bits.size:,} elements to {int(np.prod(shape)):,}: undefined on the chip")
     if f.mv_lut_base:
@@ -43,8 +79,7 @@ def move(x: Operation) -> Array:
     return bits.reshape(shape)
 
 
-def _refuse_unknown(x: Operation) -> None:
-    f = x.fields
+def _refuse_unknown(f: Fields) -> None:
     is_within = f.trans_dir in (op.GLOBAL_COPY, op.LOCAL_COPY)
     refuse(is_within and f.sub != op.COPY, "anything but a copy within one memory")
     refuse(f.trans_fmt, "a move of a plain run of bytes")
@@ -64,9 +99,8 @@ def _index(bits: Array) -> Array:
     numbers = (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
     if np.isnan(numbers).any():
         raise NotSimulated("an index of NaN: undefined on the chip")
-    # Infinity has the exponent 128, as its bits say.
     _, exponents = np.frexp(np.abs(numbers).astype(np.float64))
-    exponents = np.where(np.isinf(numbers), 129, exponents) - 1
+    exponents = np.where(np.isinf(numbers), 1, exponents) - 1  # the emulator takes infinity for a number of size 1
     index = np.where(numbers == 0, 0, exponents + _BIAS + 128 * (bits >> np.uint16(15)).astype(np.int64)) & 0xFF
     return (index << 8 | index).astype(np.uint16)
 

@@ -9,16 +9,23 @@ exponents of bfloat16, whose signs and fractions follow as bytes.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets import kernel
 from tdb_dap.targets.families.cv18xx.move import BLOCK
 
 _HEADING = 16
 _RAW = 7
+_MOST_UNARY = 31 + BLOCK
+"""Bits of the unary part of a block, at most."""
+_MOST_KEPT = 1 << 8
+"""Loads whose numbers are kept: each is at most what local memory holds, so all together are tens of megabytes."""
+_ENDS = "compressed data that end within a block; is the model damaged?"
 
 
 class _Heading(NamedTuple):
@@ -36,20 +43,62 @@ def unpacked(data: Array, count: int, is_float: bool) -> Array:
     if heading.is_float != is_float:
         raise NotSimulated("compressed data whose heading says another format than the command")
     blocks = -(-count // BLOCK)
-    codes = data[_HEADING : _HEADING + blocks].tolist()
     start = _HEADING + -(-blocks // BLOCK) * BLOCK
+    if kernel.is_active():
+        used = data[: start + heading.size].tobytes()
+        return _unpacked_by_kernel(used, count, blocks, start)
+    codes = data[_HEADING : _HEADING + blocks].tolist()
     bits = np.unpackbits(np.ascontiguousarray(data[start : start + heading.size]), bitorder="little")
-    out: Array = np.zeros(blocks * BLOCK, np.uint16 if is_float else np.uint8)
+    if not is_float:
+        symbols = _symbols_of_bytes(bits, np.array(codes, np.int64))
+        return (_unfolded(symbols, heading) if heading.is_signed else symbols.astype(np.uint8)).reshape(-1)[:count]
+    out = np.zeros(blocks * BLOCK, np.uint16)
     at = 0
     for block, code in enumerate(codes):
-        symbols, at = _symbols(bits, at, code, is_float and heading.has_zeros_apart)
+        symbols, at = _symbols(bits, at, code, heading.has_zeros_apart)
         place = slice(block * BLOCK, (block + 1) * BLOCK)
-        if is_float:
-            exponents = _exponents(symbols, heading)
-            out[place], at = _with_fractions(bits, at, exponents, heading, min(BLOCK, count - place.start))
-        else:
-            out[place] = _unfolded(symbols, heading) if heading.is_signed else symbols
+        exponents = _exponents(symbols, heading)
+        out[place], at = _with_fractions(bits, at, exponents, heading, min(BLOCK, count - place.start))
     return out[:count]
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _unpacked_by_kernel(data: bytes, count: int, blocks: int, start: int) -> Array:
+    """The numbers of data that were unpacked before are known: weights are the same in every run."""
+    heading = _heading(np.frombuffer(data[:_HEADING], np.uint8))
+    out: Array = np.empty(count, np.uint16 if heading.is_float else np.uint8)
+    if not kernel.unpack(data[_HEADING : _HEADING + blocks], data[start:], out, *heading[1:]):
+        raise NotSimulated(_ENDS)
+    out.flags.writeable = False
+    return out
+
+
+def _symbols_of_bytes(bits: Array, codes: Array) -> Array:
+    """The symbols of all blocks, (blocks, 16): their lengths are known, so that all are read at once."""
+    orders, lengths = codes >> 5, (codes & 31) + BLOCK
+    is_raw = orders == _RAW
+    planes = np.where(is_raw, 8, orders) * BLOCK
+    extents = planes + np.where(is_raw, 0, lengths)
+    starts = np.cumsum(extents) - extents
+    if codes.size and starts[-1] + extents[-1] > bits.size:
+        raise NotSimulated(_ENDS)
+    padded = np.concatenate([bits, np.zeros(_MOST_UNARY, bits.dtype)])
+    symbols: Array = np.zeros((codes.size, BLOCK), np.int64)
+    raw = np.flatnonzero(is_raw)
+    of_raw = padded[starts[raw, None] + np.arange(8 * BLOCK)].reshape(-1, BLOCK, 8)
+    symbols[raw] = np.packbits(of_raw, axis=2, bitorder="little")[:, :, 0]
+    coded = np.flatnonzero(~is_raw)
+    window = padded[(starts + planes)[coded, None] + np.arange(_MOST_UNARY)]
+    is_end = (window == 1) & (np.arange(_MOST_UNARY) < lengths[coded, None])
+    is_end &= np.cumsum(is_end, axis=1) <= BLOCK
+    ends = np.nonzero(is_end)[1]
+    if ends.size != BLOCK * coded.size:
+        raise NotSimulated(_ENDS)
+    symbols[coded] = (np.diff(ends.reshape(-1, BLOCK), axis=1, prepend=-1) - 1) << orders[coded, None]
+    for order in range(_RAW):
+        chosen = coded[orders[coded] > order]
+        symbols[chosen] += padded[starts[chosen, None] + order * BLOCK + np.arange(BLOCK)].astype(np.int64) << order
+    return symbols
 
 
 def _heading(data: Array) -> _Heading:
@@ -67,7 +116,7 @@ def _heading(data: Array) -> _Heading:
 def _bytes(bits: Array, at: int, count: int) -> tuple[Array, int]:
     """Bytes from a bit on, and the bit after them."""
     if at + 8 * count > bits.size:
-        raise NotSimulated("compressed data that end within a block; is the model damaged?")
+        raise NotSimulated(_ENDS)
     taken = np.packbits(bits[at : at + 8 * count], bitorder="little").astype(np.int64)
     return taken, at + 8 * count
 
@@ -80,7 +129,7 @@ def _symbols(bits: Array, at: int, code: int, counts_zeros: bool) -> tuple[Array
     at += BLOCK * order + (4 if counts_zeros and order else 0)
     ends = np.flatnonzero(bits[at : at + length])[:BLOCK]
     if ends.size < BLOCK:
-        raise NotSimulated("compressed data that end within a block; is the model damaged?")
+        raise NotSimulated(_ENDS)
     unary = np.diff(ends, prepend=-1) - 1
     low = (planes.reshape(order, BLOCK).astype(np.int64) << np.arange(order)[:, None]).sum(0)
     return (unary << order) + low, at + length

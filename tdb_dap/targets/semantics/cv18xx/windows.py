@@ -8,9 +8,9 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.targets.arithmetic import truncating
-from tdb_dap.targets.arithmetic.stored import Value
+from tdb_dap.targets.arithmetic.stored import Unplanned, Value
 from tdb_dap.targets.arithmetic.windows import padded, taps
-from tdb_dap.targets.families.cv18xx.rows import is_float
+from tdb_dap.targets.families.cv18xx.rows import is_float, is_wide
 from tdb_dap.targets.families.cv18xx.windows import (
     AVERAGE,
     DEPTHWISE,
@@ -22,7 +22,7 @@ from tdb_dap.targets.families.cv18xx.windows import (
 )
 from tdb_dap.targets.semantics.cv18xx import common
 from tdb_dap.targets.semantics.cv18xx.common import refuse, tiu
-from tdb_dap.targets.semantics.registry import Operation
+from tdb_dap.targets.semantics.registry import Operation, Pooled, multiplies
 
 
 def image_of(x: Operation) -> Array:
@@ -30,15 +30,25 @@ def image_of(x: Operation) -> Array:
     refuse("input_high" in x, "windows over integers of 16 bits")
     value, f = x["input"], x.fields
     fill = fill_bits(f)
-    bits = padded(value.bits, f, Value(_fill_word(x), value.dtype, is_constant=True), fill)
+    bits = padded(value.bits, f, Value(fill_word(x), value.dtype, is_constant=True), fill)
     last = f.opd0_y_ins0_last, f.opd0_x_ins0_last
     if any(last):
         bits = np.pad(bits, ((0, 0), (0, 0), (0, last[0]), (0, last[1])), constant_values=fill)
     return truncating.operand(bits) if is_float(f) else value.dtype.decode(bits)
 
 
-def _fill_word(x: Operation) -> Array:
+def fill_word(x: Operation) -> Array:
+    """The stored word around the image and between its elements."""
     return np.full((1, 1, 1, 1), fill_bits(x.fields), x["input"].dtype.bits_dtype)
+
+
+def require_plain_integers(x: Operation) -> None:
+    """Unplanned where windows are not over bytes, or results are no bytes, or something is inserted at the end."""
+    f = x.fields
+    if is_float(f) or "input_high" in x or is_wide(f, "res0"):
+        raise Unplanned("windows over other numbers than bytes")
+    if f.opd0_y_ins0_last or f.opd0_x_ins0_last:
+        raise Unplanned("zeros after the last row or column")
 
 
 def refuse_filled_floats(x: Operation) -> None:
@@ -51,6 +61,20 @@ def _refuse_dilation(x: Operation) -> None:
     refuse(x.fields.opd1_y_ins0 or x.fields.opd1_x_ins0, "pooling over a dilated window")
 
 
+def _largest(x: Operation) -> Pooled:
+    """The windows of ``extremum``; the smallest number is not what the kernel looks for."""
+    common.refuse_unused(x, "cvi.pool")
+    require_plain_integers(x)
+    _refuse_dilation(x)
+    refuse(is_inserted(x.fields), "the largest or smallest of numbers that are inserted")
+    word = fill_word(x)
+    dtype = x["input"].dtype
+    if x.fields.sub != MAXIMUM or dtype.decode(word).item() != dtype.minimum:
+        raise Unplanned("the smallest number, or a start that may be larger than all")
+    return Pooled("input", None, False, word, None, False, 0.0, False, None)
+
+
+@multiplies(_largest)
 @tiu("cvi.pool", MAXIMUM, MINIMUM)
 def extremum(x: Operation) -> Array | tuple[Array, ...]:
     """The largest or smallest number of each window, the padding in it included; never rectified.
@@ -61,13 +85,24 @@ def extremum(x: Operation) -> Array | tuple[Array, ...]:
     _refuse_dilation(x)
     refuse(is_inserted(f), "the largest or smallest of numbers that are inserted")
     choose = np.maximum if f.sub == MAXIMUM else np.minimum
-    kept: Array | None = None if is_float(f) else np.broadcast_to(dtype.decode(_fill_word(x)), x.shape)
+    kept: Array | None = None if is_float(f) else np.broadcast_to(dtype.decode(fill_word(x)), x.shape)
     for _, _, tap in taps(image_of(x), f):
         kept = tap if kept is None else choose(kept, tap)
     assert kept is not None
     return truncating.encode(kept) if is_float(f) else common.words(x, kept.astype(np.int64))
 
 
+def _averaged(x: Operation) -> Pooled:
+    """The windows of ``average``."""
+    common.refuse_unused(x, "cvi.pool")
+    require_plain_integers(x)
+    _refuse_dilation(x)
+    factor = x["weight"].numbers.astype(np.int64).reshape(1, 1, 1, 1)
+    steps = common.shifting(x.fields, rectifies=False)
+    return Pooled("input", factor, False, fill_word(x), None, False, 0.0, False, steps)
+
+
+@multiplies(_averaged)
 @tiu("cvi.pool", AVERAGE)
 def average(x: Operation) -> Array | tuple[Array, ...]:
     """The sum of each window times one number; bfloat16: each element times it, added in the order of rows."""
@@ -83,6 +118,19 @@ def average(x: Operation) -> Array | tuple[Array, ...]:
     return common.finished(x, total * weight.numbers.astype(np.int64), rectifies=False)
 
 
+def _weighted(x: Operation) -> Pooled:
+    """The windows of ``depthwise``."""
+    f, weight = x.fields, x["weight"]
+    common.refuse_unused(x, "cvi.depthwise")
+    require_plain_integers(x)
+    refuse(not f.chl_quan and f.tsk_opd_num == 3, "a bias of integers that are not multiplied per channel")
+    steps = common.multiplying(f) if f.chl_quan else common.shifting(f)
+    table = "requantisation" if f.chl_quan else None
+    factor = weight.numbers.astype(np.int64).reshape(1, 1, 1, 1) if weight.is_constant else "weight"
+    return Pooled("input", factor, False, fill_word(x), None, False, 0.0, False, steps, table=table)
+
+
+@multiplies(_weighted)
 @tiu("cvi.depthwise", DEPTHWISE)
 def depthwise(x: Operation) -> Array | tuple[Array, ...]:
     """The sum of tap * weight of each channel, plus the bias; bfloat16 in the order of rows, the bias last."""

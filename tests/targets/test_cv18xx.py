@@ -1,0 +1,71 @@
+"""Rules of CV18xx that no compiled model depends on; all numbers are the emulator's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.errors import NotSimulated
+from tests.targets.commands import chip_named, command, empty
+
+ONE = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 1, "opd0_n": 1, "opd0_c": 1, "opd0_h": 1, "opd0_w": 1}
+KERNEL = {"opd1_n": 1, "opd1_c": 1, "opd1_h": 1, "opd1_w": 1, "res_op_x_str": 1, "res_op_y_str": 1}
+ADDRESSES = {"opd0_addr": 4096, "opd1_addr": 8192, "opd2_addr": 12288, "res0_addr": 16384, "cmd_en": 1}
+
+
+@pytest.mark.parametrize(
+    ("bias", "expected"), [(0, 0x3FC2), (0x80000001, 0x3FC2), (0x807FFFFF, 0x3FC2), (0x80800000, 0x3FC1)]
+)
+def test_a_subnormal_bias_counts_as_zero(bias: int, expected: int) -> None:
+    """1.0078125 * 1.5 is half between two bfloat16; the sum with the least normal number is rounded toward zero."""
+    chip = chip_named("CV181X")
+    halves = {
+        "res0_seg": 1,
+        "opd0_seg": 1,
+        "opd1_seg": 1,
+        "opd_typ": 1,
+        "opd2_str": 3,
+        "opd2_b_str": 16,
+        "opd2_n": 1,
+        "opd2_c": 1,
+        "opd2_h": 1,
+        "opd2_w": 1,
+    }
+    described = command(chip, "conv", tsk_opd_num=3, **ONE, **KERNEL, **ADDRESSES, **halves)
+    memory, words = empty(chip), {"input": 0x3F81, "weight": 0x3FC0, "bias": bias >> 16, "bias_low": bias & 0xFFFF}
+    for role, word in words.items():
+        view = described.binding.operands[role]
+        assert isinstance(view, View)
+        memory.write(view, np.full(view.shape, word, np.uint16))
+    chip.execute(described, memory)
+    (result,) = described.results
+    assert isinstance(result, View)
+    assert memory.read(result).item() == expected
+
+
+def test_a_depthwise_convolution_with_results_of_16_bits_is_refused() -> None:
+    chip = chip_named("CV181X")
+    bytes_ = {"opd0_seg": 1, "opd1_seg": 1, "opd0_sign": 1, "opd1_sign": 1, "res0_sign": 1}
+    described = command(chip, "conv.dw", tsk_opd_num=2, **ONE, **KERNEL, **ADDRESSES, **bytes_)
+    with pytest.raises(NotSimulated, match="depthwise convolution with results of 16 bits"):
+        chip.execute(described, empty(chip))
+
+
+def test_the_index_of_an_infinity_is_that_of_one() -> None:
+    """Zero has index 0, all others the exponent from 63 on; 128 more if negative. NaN is refused."""
+    chip, words = chip_named("CV181X"), [0x7F80, 0xFF80, 0x3F80, 0xBF80, 0x7F7F, 0x0080, 0x0001, 0x8000]
+    shape = {"src_n": 1, "src_c": 1, "src_h": 1, "src_w": 8, "dst_c": 1, "dst_h": 1, "dst_w": 8, "mv_lut_idx": 1}
+    formats = {"src_fmt": 2, "dst_fmt": 2, "trans_dir": 3, "vld": 1, "dst_base_addr_low": 4096}
+    described = command(chip, "dma.l2l", **shape, **formats)
+    memory = empty(chip)
+    source, (result,) = described.binding.operands["source"], described.results
+    assert isinstance(source, View)
+    assert isinstance(result, View)
+    memory.write(source, np.array(words, np.uint16).reshape(source.shape))
+    chip.execute(described, memory)
+    found = [f"{word:04x}" for word in memory.read(result).reshape(-1).tolist()]
+    assert found == ["3f3f", "bfbf", "3f3f", "bfbf", "bebe", "c1c1", "baba", "0000"]
+    memory.write(source, np.full(source.shape, 0x7FC0, np.uint16))
+    with pytest.raises(NotSimulated, match="an index of NaN"):
+        chip.execute(described, memory)
