@@ -241,8 +241,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheel", type=Path)
     parser.add_argument("into", type=Path)
-    parser.add_argument("names", nargs="*", choices=[*SYSTEMS, []], default=[])
+    parser.add_argument("names", nargs="*", default=[])
     arguments = parser.parse_args()
+    if unknown := set(arguments.names) - set(SYSTEMS):
+        parser.error(f"no system {', '.join(sorted(unknown))}; there are: {', '.join(SYSTEMS)}")
     arguments.into.mkdir(parents=True, exist_ok=True)
     try:
         for path in build(arguments.wheel, arguments.into, arguments.names or tuple(SYSTEMS)):

@@ -45,9 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
     output: Path | None = arguments.output
     if output is None:
         raise BadInput("--output: give a folder or an .html file to write the page to")
-    refuse_unwritable(output)
-    if output.exists() and output.suffix != ".html" and (not output.is_dir() or any(output.iterdir())):
-        raise BadInput(f"{output}: is not empty; give another folder")
+    if output.is_dir() and (output.suffix == ".html" or any(output.iterdir())):
+        raise BadInput(f"{output}: is a folder that is not empty; give another one")
+    if not output.is_dir():
+        refuse_unwritable(output)
     program = open_program(arguments.context)
     program.require_ordinal(arguments.at)
     marks = dict(_mark(text, len(program.commands)) for text in arguments.bookmark)

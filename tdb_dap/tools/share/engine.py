@@ -172,6 +172,8 @@ class Shared:
         debugger = self._debugger
         if not debugger.at_end:
             debugger.travel(len(debugger.program.commands))
+        if not debugger.at_end:
+            raise TdbError(f"the run does not reach its end: {debugger.last_stop.text}")
         raw = debugger.outputs(raw=True)
         return {name: f"{zlib.crc32(np.ascontiguousarray(array).tobytes()):08x}" for name, array in raw.items()}
 
