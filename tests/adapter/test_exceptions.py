@@ -114,12 +114,12 @@ def test_a_good_model_runs_through(client: DapClient, toy: Toy) -> None:
     client.disconnect()
 
 
-def test_without_a_reference_the_filter_says_what_it_needs(client: DapClient, toy: Toy) -> None:
-    client.launch(toy.directory, inputs=str(toy.inputs))
+def test_without_a_reference_the_filter_says_what_it_needs(client: DapClient, bare: Path, toy: Toy) -> None:
+    client.launch(bare, inputs=str(toy.inputs))
     client.expect_stopped("entry")
     [answer] = client.request("setExceptionBreakpoints", filters=["mismatch"])["breakpoints"]
     assert not answer["verified"]
-    assert "set `reference`" in answer["message"]
+    assert "reload reference FILE gives it" in answer["message"]
     client.disconnect()
 
 

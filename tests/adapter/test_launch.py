@@ -169,8 +169,8 @@ def test_console_commands_run_after_loading(client: DapClient, toy: Toy) -> None
     client.disconnect()
 
 
-def test_without_inputs_zeros_go_in_and_the_user_is_told(client: DapClient, toy: Toy) -> None:
-    client.launch(toy.directory)
+def test_without_inputs_zeros_go_in_and_the_user_is_told(client: DapClient, bare: Path) -> None:
+    client.launch(bare)
     stop = client.expect_stopped("entry")
     assert "zero" in client.printed()
     assert stop.variable("Inputs", "x", "main").value == "f32 1×3×32×32  [0 0 0 …]  min 0 max 0"

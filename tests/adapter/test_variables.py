@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,8 +30,8 @@ def test_each_frame_has_its_scopes(pooling: Stop) -> None:
     assert pooling.scopes("layer") == []
 
 
-def test_without_a_reference_there_is_nothing_to_compare(client: DapClient, toy: Toy) -> None:
-    client.launch(toy.directory, inputs=str(toy.inputs))
+def test_without_a_reference_there_is_nothing_to_compare(client: DapClient, bare: Path, toy: Toy) -> None:
+    client.launch(bare, inputs=str(toy.inputs))
     assert "Compare" not in client.expect_stopped("entry").scopes("op")
     client.disconnect()
 

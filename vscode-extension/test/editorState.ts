@@ -99,7 +99,14 @@ export const agents: {
 } = { providers: [], copied: [], commands: new Map() };
 
 /** The trees of the side bar. */
-export const trees: { treeDataProvider: vscode.TreeDataProvider<unknown> }[] = [];
+export const trees: {
+  treeDataProvider: vscode.TreeDataProvider<unknown>;
+  readonly message: string;
+  readonly badge: vscode.ViewBadge | undefined;
+}[] = [];
+
+/** Keys of `when` clauses that have been set. */
+export const contexts = new Map<string, unknown>();
 
 /** The watchers of files that have been made, each with a way to report a change. */
 export const watchers: {

@@ -6,6 +6,7 @@ import {
   CancellationError,
   changedSettings,
   configuration,
+  contexts,
   ConfigurationTarget,
   dialogue,
   Disposable,
@@ -128,7 +129,8 @@ const fake = {
       agents.commands.set(name, act);
       return { dispose: () => agents.commands.delete(name) };
     },
-    executeCommand: (name: string) => {
+    executeCommand: (name: string, ...args: unknown[]) => {
+      if (name === "setContext") contexts.set(String(args[0]), args[1]);
       editing.commands.push(`${name} ${editing.active?.document.uri.path ?? ""}`);
       return Promise.resolve();
     },
@@ -195,9 +197,16 @@ const fake = {
     onDidChangeTextEditorVisibleRanges: scrolled.event,
     createWebviewPanel: panel,
     createTreeView: (_name: string, { treeDataProvider }: vscode.TreeViewOptions<unknown>) => {
-      const view = { treeDataProvider, visible: true, message: "", badge: undefined };
+      const view = {
+        treeDataProvider,
+        visible: true,
+        message: "",
+        badge: undefined,
+        onDidChangeVisibility: new EventEmitter().event,
+        dispose: () => undefined,
+      };
       trees.push(view);
-      return { ...view, onDidChangeVisibility: new EventEmitter().event, dispose: () => undefined };
+      return view;
     },
     createTextEditorDecorationType: () => ({ dispose: () => undefined }),
     createOutputChannel: () => ({ debug: write, info: write, warn: write, error: write, show: () => undefined }),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.verbs import verb
+from tdb_dap.adapter.session.verdicts import require_verdicts
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ def _check(session: Session, rest: str, frame: Frame | None) -> str:
     """The way up to this moment is replayed, so that what local memory held then can be compared."""
     from tdb_dap.tools.check.text import table
 
-    if session.debugger.reference is None:
-        raise BadExpression("there is nothing to compare with; set `reference` in the launch configuration")
+    require_verdicts(session)
     what, _, more = (rest or "summary").partition(" ")
     if what not in ("summary", "failed", "table", "data") or (what == "data" and not more.strip().isdigit()):
         raise BadExpression("write check summary, check failed, check table, or check data LINE (of final.mlir)")

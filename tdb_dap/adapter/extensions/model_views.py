@@ -15,6 +15,7 @@ from tdb_dap.adapter.protocol.model import ProtocolModel, plain
 from tdb_dap.adapter.requests.sources import mlir_path, mlir_place
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import every_region, memory_reference
+from tdb_dap.adapter.session.verdicts import require_verdicts
 from tdb_dap.errors import BadExpression, BadInput
 
 if TYPE_CHECKING:
@@ -251,14 +252,16 @@ def results(session: Session) -> Results:
     """
     from tdb_dap.tools.check.blame import first_culprit
 
-    if session.debugger.reference is None:
-        raise BadInput("there is nothing to compare with; set `reference` in the launch configuration")
-    rows = compared_rows(session)
+    withheld = session.debugger.withheld
+    if not withheld:
+        require_verdicts(session)
+    rows = compared_rows(session) if not withheld else []
     culprit = first_culprit(rows)
     return {
         "rows": [_plain(row) for row in rows],
         "first": _plain(culprit) if culprit else None,
         "path": mlir_path(session),
+        "withheld": withheld,
     }
 
 

@@ -17,6 +17,7 @@ from tdb_dap.adapter.protocol.types import (
 from tdb_dap.adapter.requests.sanitizers import Sanitizing
 from tdb_dap.adapter.session.answering import Answering
 from tdb_dap.adapter.session.handlers import provides, request
+from tdb_dap.adapter.session.verdicts import missing_for_verdicts
 from tdb_dap.engine.checks.exception_filters import FILTERS, filters_named
 from tdb_dap.engine.checks.reference_checks import CHECKS, Difference
 from tdb_dap.engine.checks.wrong_elements import texts
@@ -113,8 +114,7 @@ def _answer(session: Session, name: str) -> Breakpoint:
     if name not in FILTERS:
         return Breakpoint(verified=False, message=f"there is no filter {name!r}", reason="failed")
     if FILTERS[name].needs_reference and session.has_program and not _compares(session):
-        message = "nothing to compare with; set `reference` in the launch configuration"
-        return Breakpoint(verified=False, message=message, reason="failed")
+        return Breakpoint(verified=False, message=missing_for_verdicts(session), reason="failed")
     if FILTERS[name].needs_lockstep and session.has_program and not session.debugger.machine.compares:
         message = 'nothing to compare with; set `backend` to "lockstep" in the launch configuration'
         return Breakpoint(verified=False, message=message, reason="failed")

@@ -45,13 +45,13 @@ class Configuration(BaseModel):
     inputs: str | None = Field(
         None,
         description="Input data: an .npz file by input name, or raw bytes as the device gets them. Default: "
-        "input_ref_data.dat of the context directory, else zeros.",
+        "those next to the model (input_ref_data.dat, ..._in_f32.npz, input.npz), else zeros.",
     )
     reference: str | list[str] | None = Field(
         None,
         description="Expected data: one or several .npz files by tensor name, or another context directory, which is "
         "run on the same inputs; with `prompt` the folder of the model before conversion (config.json, .safetensors). "
-        "Turns comparison on.",
+        "Default: that next to the model (..._tpu_outputs.npz, ref.npz). Turns comparison on.",
     )
     backend: str = Field(
         "numpy",

@@ -6,7 +6,7 @@ import { button, html } from "../shared/dom";
 import { ask } from "../shared/host";
 import { t } from "../shared/l10n";
 import type { Order } from "../shared/order";
-import { chooseReference, debug, follow, openLine, travel, viewTensor } from "../shared/session";
+import { chooseInput, chooseReference, debug, follow, openLine, travel, viewTensor } from "../shared/session";
 import { Table } from "../shared/table";
 import { count } from "../shared/text";
 import { curveOf, isForeign, shownRows, subjectOf, type ColumnName } from "./model";
@@ -19,6 +19,7 @@ const COMPLETE = "complete";
 const FAST_MILLISECONDS = 2000;
 const NOTHING: ComparedRows = { rows: [], first: null };
 const TO_CHOOSE = [t("Choose a reference …"), chooseReference] as const;
+const TO_GIVE_INPUTS = [t("Choose an Input …"), chooseInput] as const;
 const TO_DEBUG = [t("Start Debugging"), debug] as const;
 
 const status = html("span", { class: "status", role: "status" });
@@ -126,7 +127,8 @@ async function load(): Promise<void> {
     return;
   }
   results = found;
-  if (isForeign(found))
+  if (found.withheld !== "") say(t("Nothing is compared: {0}.", found.withheld), TO_GIVE_INPUTS);
+  else if (isForeign(found))
     say(
       t(
         "The reference has none of these {0} tensors: it is of another model, or of other names.",

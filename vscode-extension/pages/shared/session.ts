@@ -23,6 +23,11 @@ export function chooseReference(): void {
   send({ type: "chooseReference" } satisfies FromModelPage);
 }
 
+/** The same for the inputs of the net. */
+export function chooseInput(): void {
+  send({ type: "chooseInput" } satisfies FromModelPage);
+}
+
 /** Start a session of the model that the page shows. */
 export function debug(): void {
   send({ type: "debug" } satisfies FromModelPage);

@@ -94,15 +94,23 @@ class ComparePanel {
       const results = await request(session, "tdb/results");
       if (asked !== this.asked) return; // a later stop is being asked about
       this.isFast = Date.now() - start < FAST_MILLISECONDS;
+      await missing(results.withheld === "" ? "" : "inputs");
       this.tree.show(results, source && vscode.debug.asDebugSourceUri(source, session));
-      this.view.message = summary(results);
+      this.view.message =
+        results.withheld === "" ? summary(results) : vscode.l10n.t("Nothing is compared: {0}.", results.withheld);
       const failed = results.rows.filter(({ verdict }) => verdict === "fail").length;
       this.view.badge = failed > 0 ? { value: failed, tooltip: summary(results) } : undefined;
     } catch (error) {
       if (asked !== this.asked) return;
+      await missing("reference");
       this.tree.show(undefined, undefined);
       this.view.message = textOf(error);
     }
     await vscode.commands.executeCommand("setContext", CONTEXT.culprit, this.tree.culprit !== undefined);
   }
+}
+
+/** Let the empty view offer a button for what is missing. */
+async function missing(what: "" | "inputs" | "reference"): Promise<void> {
+  await vscode.commands.executeCommand("setContext", CONTEXT.missing, what);
 }

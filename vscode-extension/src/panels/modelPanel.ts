@@ -111,6 +111,9 @@ async function act(
     case "chooseReference":
       await vscode.commands.executeCommand(COMMANDS.reference);
       break;
+    case "chooseInput":
+      await vscode.commands.executeCommand(COMMANDS.input);
+      break;
     case "saveText":
       await saveText(message.name, message.text);
   }

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { registerReference } from "../compare/reference";
+import { registerData } from "../compare/data";
 import { registerComparePanel } from "../compare/view";
 import { COMMANDS } from "../contributions";
 import type { CurrentProgram } from "../programs/current";
@@ -31,7 +31,7 @@ export function registerModelPanels(
     ...page(COMMANDS.table, "compare", vscode.l10n.t("Compare")),
     ...page(COMMANDS.answer, "answer", vscode.l10n.t("Answer")),
     ...registerComparePanel(sessions),
-    ...registerReference(context),
+    ...registerData(context),
     ...registerAsking(context, sessions),
   ];
 }

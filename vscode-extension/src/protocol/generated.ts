@@ -855,6 +855,8 @@ export interface Results {
   readonly first: ResultRow | null;
   /** Of final.mlir; null where it is no file on disk. */
   readonly path: string | null;
+  /** Why nothing is compared although there is a reference: the run has other inputs. Else empty. */
+  readonly withheld: string;
 }
 
 /** `value`: an expression whose value is one number. */

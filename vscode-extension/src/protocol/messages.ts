@@ -32,7 +32,7 @@ export type FromModelPage =
   | { readonly type: "travel"; readonly ordinal: number }
   /** `ordinal`: pinned to that moment. */
   | { readonly type: "tensor"; readonly expression: string; readonly ordinal?: number | undefined }
-  | { readonly type: "chooseReference" }
+  | { readonly type: "chooseReference" | "chooseInput" }
   /** All nets of the language model as one program that answers; numbers of tokens, or a text. */
   | {
       readonly type: "prompt";
