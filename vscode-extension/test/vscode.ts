@@ -90,7 +90,7 @@ const fake = {
       readonly text: string,
     ) {}
   },
-  ViewColumn: { Beside: -2 },
+  ViewColumn: { One: 1, Two: 2, Beside: -2 },
   TextEditorRevealType: { InCenter: 1 },
   TaskScope: { Workspace: 2 },
   TaskRevealKind: { Always: 1 },
@@ -196,6 +196,7 @@ const fake = {
     onDidChangeActiveTextEditor: went.event,
     onDidChangeTextEditorVisibleRanges: scrolled.event,
     createWebviewPanel: panel,
+    registerWebviewPanelSerializer: () => ({ dispose: () => undefined }),
     createTreeView: (_name: string, { treeDataProvider }: vscode.TreeViewOptions<unknown>) => {
       const view = {
         treeDataProvider,

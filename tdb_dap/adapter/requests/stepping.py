@@ -67,11 +67,12 @@ def resume(
 ) -> None:
     """Let the program run when the response is out, and report where it stops.
 
-    ``by_instruction``: the user looks at commands, not at ops; ``stay``: do not end at the end, stop there.
+    ``by_instruction``: the user looks at commands, not at ops; ``stay``: stop at the end also in a session that ends
+    there.
     """
     debugger = session.debugger
     session.by_instruction = by_instruction
-    stay = stay and not debugger.at_end
+    stay = session.configuration.stopOnExit or (stay and not debugger.at_end)
     session.after(lambda: run(session, debugger, go, stay))
 
 
@@ -80,6 +81,7 @@ def run(session: Session, debugger: Debugger, go: Callable[[Debugger], Stop], st
     session.unreported = False
     debugger.forget_pause()
     session.handles.clear()
+    was_over = debugger.at_end
     session.running = True
     try:
         with _progress(session, debugger):
@@ -93,7 +95,7 @@ def run(session: Session, debugger: Debugger, go: Callable[[Debugger], Stop], st
     if stop.reason == "breakpoint":
         session.by_instruction = stop.level == "command"
     if not session.unreported:
-        report(session, stop, stay)
+        report(session, stop, stay, shows_outputs=not was_over)
 
 
 @contextmanager
@@ -127,7 +129,7 @@ def step(session: Session, count: int, unit: Unit, thread: int, single: bool | N
 def continue_(session: Session, arguments: ContinueArguments) -> dict[str, Any]:
     """Run to the next stop or the end; ``singleThread``: stops of other cores do not count."""
     go = alone(session, arguments.threadId, arguments.singleThread, lambda d: d.run())
-    resume(session, go, stay=session.configuration.stopOnExit)
+    resume(session, go)
     return {"allThreadsContinued": True}
 
 

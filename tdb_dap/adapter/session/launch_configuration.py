@@ -109,7 +109,9 @@ class Configuration(BaseModel):
         description="Stage of a net compiled for several input shapes. Default: the one that takes the inputs.",
     )
     stopOnEntry: bool = Field(True, description="Stop before the first command.")
-    stopOnExit: bool = Field(False, description="Stop after the last command so the outputs can be inspected.")
+    stopOnExit: bool = Field(
+        True, description="Stop after the last command, where outputs can be inspected; false: end the session there."
+    )
     tolerance: Tolerance | None = Field(
         None, description="Limits within which a tensor counts as equal to the reference."
     )

@@ -1,7 +1,7 @@
 /** Pages that show the current session, whichever that is. */
 import { textOf } from "../../src/protocol/errors";
 import type { FromModelPage, ToModelPage } from "../../src/protocol/messages";
-import { listen, send } from "./host";
+import { keep, listen, send } from "./host";
 import { t } from "./l10n";
 import { count } from "./text";
 
@@ -67,6 +67,7 @@ export function follow(on: {
       return;
     }
     ({ isDebugged } = message);
+    if (message.model !== undefined) keep({ model: message.model });
     if (message.name === undefined) on.ended();
     else on.load(isDebugged).catch(failed);
   });

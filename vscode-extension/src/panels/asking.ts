@@ -45,7 +45,6 @@ export function answerConfiguration(
     ...(reference !== undefined && { reference }),
     // It stands at its start for as long as the views need to find it.
     stopOnEntry: true,
-    stopOnExit: true,
   };
 }
 

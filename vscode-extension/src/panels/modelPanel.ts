@@ -1,17 +1,20 @@
 import * as vscode from "vscode";
 import { COMMANDS, INTERNAL } from "../contributions";
 import { textOf } from "../protocol/errors";
-import type { Answer, Ask, FromModelPage, Link, ToModelPage } from "../protocol/messages";
+import type { Answer, Ask, FromModelPage, Link, PageState, ToModelPage } from "../protocol/messages";
 import type { CurrentProgram } from "../programs/current";
 import { debug, travelIn } from "../programs/debugging";
 import type { ModelReference, Program } from "../programs/program";
 import { showLine } from "../programs/sources";
 import { answer } from "./answer";
 import { frame, type PageName } from "./frame";
-import { makeRoom } from "./room";
+import { makeRoom, VIEWS_COLUMN } from "./room";
+
+/** Pages that show a model that is not being debugged. */
+const NEED_NO_SESSION: ReadonlySet<PageName> = new Set(["memory", "graph", "timeline"]);
 
 /** One of the pages of pages/ in a panel: it asks the adapter, and hears of each stop. */
-export class ModelPanel implements vscode.Disposable {
+export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSerializer<PageState> {
   private panel: vscode.WebviewPanel | undefined;
   private readonly disposables: vscode.Disposable[];
 
@@ -23,6 +26,7 @@ export class ModelPanel implements vscode.Disposable {
     private readonly programs: CurrentProgram,
   ) {
     this.disposables = [
+      vscode.window.registerWebviewPanelSerializer(this.viewType, this),
       programs.onDidChange(() => {
         this.announce();
       }),
@@ -44,11 +48,27 @@ export class ModelPanel implements vscode.Disposable {
       this.panel.reveal();
       return;
     }
-    const panel = vscode.window.createWebviewPanel(`tdb.${this.name}`, this.title, vscode.ViewColumn.Two, {
-      enableScripts: true,
-      retainContextWhenHidden: this.name === "answer", // a prompt that is being typed stays
-      localResourceRoots: [vscode.Uri.joinPath(this.extension, "dist")],
-    });
+    this.adopt(
+      vscode.window.createWebviewPanel(this.viewType, this.title, VIEWS_COLUMN, {
+        enableScripts: true,
+        retainContextWhenHidden: this.name === "answer", // a prompt that is being typed stays
+        localResourceRoots: [vscode.Uri.joinPath(this.extension, "dist")],
+      }),
+    );
+  }
+
+  /** Fill a panel that was open before the window was reloaded; one that shows nothing without a session is closed. */
+  async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: PageState | undefined): Promise<void> {
+    const model = NEED_NO_SESSION.has(this.name) ? state?.model : undefined;
+    if (model === undefined || this.panel !== undefined || !(await this.programs.open(this, model))) panel.dispose();
+    else this.adopt(panel);
+  }
+
+  private get viewType(): string {
+    return `tdb.${this.name}`;
+  }
+
+  private adopt(panel: vscode.WebviewPanel): void {
     this.panel = panel;
     panel.onDidDispose(() => {
       this.panel = undefined;
@@ -60,7 +80,8 @@ export class ModelPanel implements vscode.Disposable {
 
   private announce(): void {
     const program = this.programs.current;
-    this.send({ type: "session", name: program?.name, isDebugged: program?.session !== undefined });
+    const isDebugged = program?.session !== undefined;
+    this.send({ type: "session", name: program?.name, model: program?.model, isDebugged });
   }
 
   private send(message: ToModelPage | Answer): void {
