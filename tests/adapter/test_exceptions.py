@@ -32,6 +32,7 @@ def test_the_first_wrong_op_stops_the_run(client: DapClient, toy: Toy, tmp_path:
     line = next(n for n, text in enumerate(toy.mlir.read_text().split("\n"), 1) if "%18 =" in text)
     assert stop.frame("op").line == line
     assert stop.description == "conv8_Conv differs from the reference"
+    assert client.request("tdb/moment")["lines"] == client.request("tdb/graph")["currentLines"] == [line], "one here"
     assert stop.variable("Compare", "conv8_Conv").value.startswith("fail: cosine")
     assert "not yet computed" not in stop.variable("Results", "conv8_Conv").value
     info = client.request("exceptionInfo", threadId=stop.thread)
@@ -42,6 +43,12 @@ def test_the_first_wrong_op_stops_the_run(client: DapClient, toy: Toy, tmp_path:
     assert after.frame("op").line == toy.line_of('"tpu.Active"')
     client.resume()
     client.expect_end()
+    client.disconnect()
+
+
+def test_the_reference_is_compared_with_unless_the_user_says_otherwise(client: DapClient) -> None:
+    filters = {one["filter"]: one["default"] for one in client.raw.initialize()["exceptionBreakpointFilters"]}
+    assert filters == {"mismatch": True, "divergence": True, "sanitizers": False}
     client.disconnect()
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.hardware.target import Cost
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.tools.profile import profiling
@@ -139,6 +141,33 @@ def test_the_results_up_to_now(pooling: Stop) -> None:
     client.next()
     client.expect_stopped("step")
     assert client.request("tdb/results")["first"]["name"] in ("relu4_Relu", "maxpool5_MaxPool")
+
+
+def test_what_has_been_compared_is_not_compared_again(pooling: Stop, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = pooling.client
+    runs: list[int] = []
+    replay = Debugger.replay
+
+    def counted(debugger: Debugger, observer: Observer) -> None:
+        runs.append(debugger.ordinal)
+        replay(debugger, observer)
+
+    monkeypatch.setattr(Debugger, "replay", counted)
+    early = client.request("tdb/results")["rows"]
+    client.console("goto 20")
+    client.expect_stopped("goto")
+    late = client.request("tdb/results")["rows"]
+    assert client.request("tdb/results")["rows"] == late
+    client.console(f"goto {pooling.ordinal}")
+    client.expect_stopped("goto")
+    assert client.request("tdb/results")["rows"] == early
+    assert runs == [pooling.ordinal, 20], "going back compares nothing"
+    client.console("set in[0] = in[0] * 0")
+    assert client.request("tdb/results")["rows"] != early
+    client.console("goto 20")
+    client.expect_stopped("goto")
+    assert client.request("tdb/results")["rows"] != late
+    assert runs == [pooling.ordinal, 20, pooling.ordinal, 20], "after an edit all is compared anew"
 
 
 def test_views_that_ask_at_the_same_time_hear_the_same(pooling: Stop) -> None:

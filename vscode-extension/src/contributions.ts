@@ -53,8 +53,8 @@ export const VIEWS = {
   models: "tdb.models",
   time: "tdb.time",
   compare: "tdb.compare",
-  memory: "tdb.memory",
   findings: "tdb.findings",
+  memory: "tdb.memory",
 } as const;
 
 /** The editors of .bmodel files, and of recorded runs. */
@@ -75,4 +75,6 @@ export const SETTINGS = {
   logDirectory: "logDirectory",
   language: "tdb.languageServer",
   enabled: "enabled",
+  compare: "tdb.compare",
+  open: "openOnDifference",
 } as const;

@@ -101,6 +101,7 @@ export const agents: {
 /** The trees of the side bar. */
 export const trees: {
   treeDataProvider: vscode.TreeDataProvider<unknown>;
+  visible: boolean;
   readonly message: string;
   readonly badge: vscode.ViewBadge | undefined;
 }[] = [];
@@ -156,7 +157,8 @@ export const editing: {
   session: vscode.DebugSession | undefined;
   commands: string[];
   provider: vscode.InlineValuesProvider | undefined;
-} = { active: undefined, visible: [], session: undefined, commands: [], provider: undefined };
+  lenses: vscode.CodeLensProvider | undefined;
+} = { active: undefined, visible: [], session: undefined, commands: [], provider: undefined, lenses: undefined };
 export const went = new EventEmitter<vscode.TextEditor | undefined>();
 export const stacked = new EventEmitter<undefined>();
 export const terminated = new EventEmitter<vscode.DebugSession>();

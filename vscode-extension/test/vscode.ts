@@ -84,6 +84,12 @@ const fake = {
       readonly end: unknown,
     ) {}
   },
+  CodeLens: class {
+    constructor(
+      readonly range: unknown,
+      readonly command: unknown,
+    ) {}
+  },
   InlineValueText: class {
     constructor(
       readonly range: unknown,
@@ -91,7 +97,7 @@ const fake = {
     ) {}
   },
   ViewColumn: { One: 1, Two: 2, Beside: -2 },
-  TextEditorRevealType: { InCenter: 1 },
+  TextEditorRevealType: { InCenter: 1, AtTop: 3 },
   TaskScope: { Workspace: 2 },
   TaskRevealKind: { Always: 1 },
   ProcessExecution: class {
@@ -136,6 +142,10 @@ const fake = {
     },
   },
   languages: {
+    registerCodeLensProvider: (_selector: unknown, provider: vscode.CodeLensProvider) => {
+      editing.lenses = provider;
+      return { dispose: () => undefined };
+    },
     registerInlineValuesProvider: (_language: string, provider: vscode.InlineValuesProvider) => {
       editing.provider = provider;
       return { dispose: () => (editing.provider = undefined) };

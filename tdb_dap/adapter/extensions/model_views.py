@@ -91,7 +91,7 @@ def moment(session: Session, arguments: MomentArguments) -> Moment:
 
 @request("tdb/graph", while_running="answer")
 def graph(session: Session, arguments: GraphArguments) -> Graph:
-    """Nodes and edges of final.mlir, with the line of the op that runs next."""
+    """Nodes and edges of final.mlir, with the line of the op that the stop is about."""
     from tdb_dap.engine.source.op_graph import OpGraph
     from tdb_dap.tools.graph import colours
     from tdb_dap.tools.graph.page import edges, nodes
@@ -107,9 +107,9 @@ def graph(session: Session, arguments: GraphArguments) -> Graph:
 
 
 def _lines_now(session: Session) -> list[int]:
-    """Lines of final.mlir of the ops that the next command belongs to."""
-    program, ordinal = session.debugger.program, session.debugger.ordinal
-    return list(program.commands[ordinal].mlir_lines) if ordinal < len(program.commands) else []
+    """Lines of final.mlir of the ops that the stop is about: the editor shows the same."""
+    program, focus = session.debugger.program, session.debugger.last_stop.focus
+    return list(program.commands[focus].mlir_lines) if focus < len(program.commands) else []
 
 
 def _mlir(session: Session) -> MlirFile:

@@ -91,7 +91,7 @@ class Graph(TypedDict):
     nodes: list[GraphNode]
     edges: list[GraphEdge]
     currentLines: list[int]
-    """Lines of final.mlir whose op runs next."""
+    """Lines of final.mlir whose op the stop is about."""
 
 
 @exact

@@ -44,16 +44,27 @@ export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
   /** Show this model, or the one that is being debugged or looked at. */
   async show(model?: ModelReference): Promise<void> {
     if (!(await this.programs.open(this, model))) return;
-    if (this.panel !== undefined) {
-      this.panel.reveal();
-      return;
-    }
+    if (this.panel === undefined) this.create(false);
+    else this.panel.reveal();
+  }
+
+  /** Open the view of what is being debugged where nobody has asked for it: the keyboard stays where it is. */
+  async showAside(): Promise<void> {
+    if (this.panel === undefined && (await this.programs.open(this))) this.create(true);
+  }
+
+  private create(preserveFocus: boolean): void {
     this.adopt(
-      vscode.window.createWebviewPanel(this.viewType, this.title, VIEWS_COLUMN, {
-        enableScripts: true,
-        retainContextWhenHidden: this.name === "answer", // a prompt that is being typed stays
-        localResourceRoots: [vscode.Uri.joinPath(this.extension, "dist")],
-      }),
+      vscode.window.createWebviewPanel(
+        this.viewType,
+        this.title,
+        { viewColumn: VIEWS_COLUMN, preserveFocus },
+        {
+          enableScripts: true,
+          retainContextWhenHidden: this.name === "answer", // a prompt that is being typed stays
+          localResourceRoots: [vscode.Uri.joinPath(this.extension, "dist")],
+        },
+      ),
     );
   }
 

@@ -314,7 +314,7 @@ export interface Findings {
 export interface Graph {
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
-  /** Lines of final.mlir whose op runs next. */
+  /** Lines of final.mlir whose op the stop is about. */
   readonly currentLines: readonly number[];
 }
 
@@ -627,7 +627,7 @@ export interface Moment {
   readonly ordinal: number;
   /** Commands of the program. */
   readonly commands: number;
-  /** Lines of final.mlir whose op runs next. */
+  /** Lines of final.mlir whose op the stop is about. */
   readonly lines: readonly number[];
   /** The final.mlir of the line as a Source of the Debug Adapter Protocol; missing where the model has none. */
   readonly source?: Readonly<Record<string, unknown>>;
