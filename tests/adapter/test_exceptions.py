@@ -33,6 +33,7 @@ def test_the_first_wrong_op_stops_the_run(client: DapClient, toy: Toy, tmp_path:
     assert stop.frame("op").line == line
     assert stop.description == "conv8_Conv differs from the reference"
     assert client.request("tdb/moment")["lines"] == client.request("tdb/graph")["currentLines"] == [line], "one here"
+    assert client.request("tdb/time")["line"] == line
     assert stop.variable("Compare", "conv8_Conv").value.startswith("fail: cosine")
     assert "not yet computed" not in stop.variable("Results", "conv8_Conv").value
     info = client.request("exceptionInfo", threadId=stop.thread)
@@ -139,7 +140,7 @@ def test_a_wrong_result_says_which_element_what_it_should_be_and_who_wrote_it(cl
     model = ROOT / "examples" / "overlap"
     data: dict[str, Any] = {"inputs": str(model / "input.npz"), "reference": str(model / "ref.npz")}
     client.launch(model, stop_on_entry=False, filters=["mismatch"], **data)
-    result, operand = told(client, client.expect_stopped("exception"))[:2]
+    result, operand, cause = told(client, client.expect_stopped("exception"))[:3]
     assert result == (
         "%18[0,0,4,0] is -0.449757, expected -0.175443; written by command 8, B4 conv.normal, "
         "for tpu.Conv2D conv8_Conv (line 24)"
@@ -147,6 +148,10 @@ def test_a_wrong_result_says_which_element_what_it_should_be_and_who_wrote_it(cl
     assert operand == (
         "%17[0,0,8,0] is 0.238211, expected 0.320747; overwritten by command 6, D4 dma.tensor, "
         "for tpu.Load load_w7 (line 20): it is the result of line 23"
+    )
+    assert cause == (
+        "D4 dma.tensor writes 64 bytes from R0.4608 on which B3 pord.maxpooling writes, and nothing orders them: "
+        "D4 waits for nothing and not for B3, B3 for D3 [hazard]"
     )
     client.disconnect()
 

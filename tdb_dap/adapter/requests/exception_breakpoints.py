@@ -123,14 +123,14 @@ def _answer(session: Session, name: str) -> Breakpoint:
 
 @request("exceptionInfo", capability="supportsExceptionInfoRequest")
 def exception_info(session: Session, arguments: ExceptionInfoArguments) -> ExceptionInfoResponseBody:
-    """The finding of the last stop; of a wrong result also its first wrong element, and who wrote that."""
+    """The finding of the last stop; of a wrong result also its first wrong element, who wrote that, and why."""
     finding = session.debugger.last_stop.finding
     if finding is None:
         raise TdbError("the program has not stopped because of an exception")
     details, description = list(finding.details), finding.text
     if isinstance(finding, Difference) and len(session.debugger.program.commands) <= _MOST_COMMANDS:
         wrong = list(texts(session.debugger.scope(finding.focus, "op")))
-        details[:0] = wrong
+        details[:0] = [*wrong, *session.feature(Sanitizing).causes(session.debugger, finding.focus)]
         description = finding.brief if wrong else finding.text
     return ExceptionInfoResponseBody(
         exceptionId=finding.filter,
