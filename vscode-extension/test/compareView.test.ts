@@ -3,8 +3,9 @@ import { settings } from "./vscode";
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import type * as vscode from "vscode";
-import { registerComparePanel } from "../src/compare/view";
+import { ComparePanel } from "../src/compare/view";
 import { COMMANDS, CONTEXT, SETTINGS } from "../src/contributions";
+import type { ToModelPage } from "../src/protocol/messages";
 import type { CurrentSession } from "../src/sessions/current";
 import type { AdapterMessage, SessionHub } from "../src/sessions/hub";
 import { contexts, editing, EventEmitter, trees, uriOf } from "./editorState";
@@ -25,6 +26,8 @@ class Sessions {
   lines = [7];
   opened = 0;
   asked = 0;
+  readonly heard: ToModelPage[] = [];
+  readonly panel: ComparePanel;
 
   readonly current = {
     customRequest: (command: string, { line }: { line?: number } = {}) => {
@@ -43,10 +46,14 @@ class Sessions {
 
   constructor() {
     const hub = { onMessage: this.messages.event } as unknown as SessionHub;
-    registerComparePanel(this as unknown as CurrentSession, hub, () => {
-      this.opened++;
-      return Promise.resolve();
-    });
+    const table = {
+      showAside: () => {
+        this.opened++;
+        return Promise.resolve();
+      },
+      send: (message: ToModelPage) => this.heard.push(message),
+    };
+    this.panel = new ComparePanel(this as unknown as CurrentSession, hub, table);
   }
 
   async stop(): Promise<void> {
@@ -117,6 +124,37 @@ describe("the list of what has been compared", () => {
     assert.equal(view().badge?.value, 1);
     await sessions.stop();
     assert.equal(sessions.asked, 2, "from then on at each stop");
+  });
+
+  it("lists what differs, as the table does, and all of it if asked", async () => {
+    const weight = fixtures.row(2, { verdict: "unknown", reason: "weight" });
+    sessions.results = { ...differing, rows: [weight, bad, fixtures.row(4)] };
+    await sessions.stop();
+    const lines = () => (view().treeDataProvider.getChildren() as { line: number }[]).map(({ line }) => line);
+    assert.deepEqual(lines(), [3]);
+    sessions.heard.length = 0;
+    await sessions.panel.filter(false);
+    assert.deepEqual(lines(), [2, 3, 4]);
+    assert.deepEqual(sessions.heard, [{ type: "onlyFailed", isWanted: false }]);
+    assert.equal(contexts.get(CONTEXT.onlyFailed), false);
+    await sessions.panel.filter(true);
+    sessions.results = { ...differing, rows: [weight, fixtures.row(4)], first: null };
+    await sessions.stop();
+    assert.deepEqual(lines(), [4], "nothing differs: what has been computed, and no weights");
+  });
+
+  it("tells long names apart, and has all of them in its hovers", async () => {
+    const names = [6, 8].map((stage) => `/model.${String(stage)}/m.0/cv2/conv/Conv_output_0_Conv`);
+    const rows = names.map((name, i) => fixtures.row(3 + i, { name, verdict: "fail" }));
+    sessions.results = { ...differing, rows };
+    await sessions.stop();
+    const { treeDataProvider: tree } = view();
+    const items = (tree.getChildren() as object[]).map((node) => tree.getTreeItem(node) as vscode.TreeItem);
+    const labels = items.map(({ label }) => (label as string).replace("tpu.Conv2D ", ""));
+    assert.equal(new Set(labels).size, 2);
+    for (const label of labels) assert.ok(label.length <= 26, label);
+    for (const [i, { tooltip }] of items.entries())
+      assert.ok((tooltip as string).includes(names[i] ?? "?"), "the full name");
   });
 
   it("opens the table once something differs, and only once", async () => {

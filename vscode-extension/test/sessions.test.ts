@@ -3,7 +3,7 @@ import { factories, terminate, trees } from "./vscode";
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it, mock } from "node:test";
 import type * as vscode from "vscode";
-import { registerComparePanel } from "../src/compare/view";
+import { ComparePanel } from "../src/compare/view";
 import { CurrentSession } from "../src/sessions/current";
 import { SessionHub } from "../src/sessions/hub";
 import { row } from "./fixtures";
@@ -74,7 +74,7 @@ describe("the tree of compared tensors", () => {
       onDidStop: subscribe((listener: typeof stopped) => (stopped = listener)),
     } as unknown as CurrentSession;
     const hub = { onMessage: subscribe(() => undefined) } as unknown as SessionHub;
-    registerComparePanel(sessions, hub, () => Promise.resolve());
+    new ComparePanel(sessions, hub, { showAside: () => Promise.resolve(), send: () => undefined });
     const shown = () => trees.at(-1)?.treeDataProvider.getChildren() as unknown[];
     const asked = stopped();
     await new Promise((resolve) => setImmediate(resolve));

@@ -28,6 +28,11 @@ export function chooseInput(): void {
   send({ type: "chooseInput" } satisfies FromModelPage);
 }
 
+/** Show only what differs, in all views of what has been compared. */
+export function showOnlyFailed(isWanted: boolean): void {
+  send({ type: "onlyFailed", isWanted } satisfies FromModelPage);
+}
+
 /** Start a session of the model that the page shows. */
 export function debug(): void {
   send({ type: "debug" } satisfies FromModelPage);
@@ -55,6 +60,10 @@ export function progressText(ordinal: number, commands: number): string {
 export function follow(on: {
   load: (isDebugged: boolean) => Promise<void>;
   stopped: () => Promise<void>;
+  /** What the other views of compared tensors show now. */
+  onlyFailed?: (isWanted: boolean) => void;
+  /** Another view has had the tensors compared up to now. */
+  compared?: () => Promise<void>;
   ended: () => void;
   failed: (why: string) => void;
 }): void {
@@ -62,6 +71,14 @@ export function follow(on: {
     on.failed(textOf(error));
   };
   listen((message: ToModelPage) => {
+    if (message.type === "onlyFailed") {
+      on.onlyFailed?.(message.isWanted);
+      return;
+    }
+    if (message.type === "compared") {
+      on.compared?.().catch(failed);
+      return;
+    }
     if (message.type === "stopped") {
       on.stopped().catch(failed);
       return;

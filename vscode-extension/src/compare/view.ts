@@ -2,6 +2,7 @@ import * as vscode from "vscode";
 import { COMMANDS, CONTEXT, SETTINGS, VIEWS } from "../contributions";
 import { textOf } from "../protocol/errors";
 import type { Moment, Results } from "../protocol/generated";
+import type { ToModelPage } from "../protocol/messages";
 import type { CurrentSession } from "../sessions/current";
 import type { AdapterMessage, SessionHub } from "../sessions/hub";
 import { openLine, travel } from "../sessions/moment";
@@ -17,17 +18,13 @@ const FAST_MILLISECONDS = 2000;
 /** The exception filter that compares with the reference. */
 const MISMATCH = "mismatch";
 
-/**
- * What has been compared with the reference up to now: a tree, its badge, and a line where the program stands.
- *
- * `openTable`: show all of it beside the source.
- */
-export function registerComparePanel(
-  sessions: CurrentSession,
-  hub: SessionHub,
-  openTable: () => Promise<void>,
-): { dispose(): void }[] {
-  const panel = new ComparePanel(sessions, hub, openTable);
+/** The page that shows all of it as a table. */
+interface TablePage {
+  showAside(): Promise<void>;
+  send(message: ToModelPage): void;
+}
+
+export function registerComparePanel(panel: ComparePanel): { dispose(): void }[] {
   const command = (name: string, run: (node?: Node) => unknown) => vscode.commands.registerCommand(name, run);
   return [
     panel,
@@ -39,7 +36,8 @@ export function registerComparePanel(
   ];
 }
 
-class ComparePanel {
+/** What has been compared with the reference up to now: a tree, its badge, and a line where the program stands. */
+export class ComparePanel {
   private readonly tree = new ResultTree();
   private readonly lens = new DifferenceLens();
   private readonly view = vscode.window.createTreeView<Node>(VIEWS.compare, {
@@ -55,8 +53,9 @@ class ComparePanel {
   constructor(
     private readonly sessions: CurrentSession,
     hub: SessionHub,
-    private readonly openTable: () => Promise<void>,
+    private readonly table: TablePage,
   ) {
+    void vscode.commands.executeCommand("setContext", CONTEXT.onlyFailed, this.tree.onlyFailed);
     this.disposables = [
       this.view,
       this.lens,
@@ -83,7 +82,13 @@ class ComparePanel {
   async filter(onlyFailed: boolean): Promise<void> {
     this.tree.onlyFailed = onlyFailed;
     this.tree.redraw();
+    this.tellPage();
     await vscode.commands.executeCommand("setContext", CONTEXT.onlyFailed, onlyFailed);
+  }
+
+  /** Let the page show the same rows as the tree. */
+  tellPage(): void {
+    this.table.send({ type: "onlyFailed", isWanted: this.tree.onlyFailed });
   }
 
   async goToCulprit(): Promise<void> {
@@ -130,6 +135,7 @@ class ComparePanel {
       const results = await request(session, "tdb/results");
       if (asked !== this.asked) return; // a later stop is being asked about
       this.isFast = Date.now() - start < FAST_MILLISECONDS;
+      this.table.send({ type: "compared" });
       await this.show(session, moment, results);
     } catch (error) {
       if (asked !== this.asked) return;
@@ -155,7 +161,7 @@ class ComparePanel {
     if (culprit === undefined || this.differing.has(session)) return;
     this.differing.add(session);
     const settings = vscode.workspace.getConfiguration(SETTINGS.compare);
-    if (settings.get<boolean>(SETTINGS.open, true)) await this.openTable();
+    if (settings.get<boolean>(SETTINGS.open, true)) await this.table.showAside();
   }
 
   /** Write above the line where the program stands what differs first, unless that is still to come. */

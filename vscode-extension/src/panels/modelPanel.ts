@@ -18,12 +18,13 @@ export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
   private panel: vscode.WebviewPanel | undefined;
   private readonly disposables: vscode.Disposable[];
 
-  /** `name`: of the page, and of its files in dist; `title`: of its tab. */
+  /** `name`: of the page, and of its files in dist; `title`: of its tab; `onReady`: the page can be told something. */
   constructor(
     private readonly name: PageName,
     private readonly title: string,
     private readonly extension: vscode.Uri,
     private readonly programs: CurrentProgram,
+    private readonly onReady: () => void = () => undefined,
   ) {
     this.disposables = [
       vscode.window.registerWebviewPanelSerializer(this.viewType, this),
@@ -95,7 +96,8 @@ export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
     this.send({ type: "session", name: program?.name, model: program?.model, isDebugged });
   }
 
-  private send(message: ToModelPage | Answer): void {
+  /** Tell the page something, if there is one. */
+  send(message: ToModelPage | Answer): void {
     void this.panel?.webview.postMessage(message);
   }
 
@@ -103,6 +105,7 @@ export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
     const program = this.programs.current;
     if (message.type === "ready") {
       this.announce();
+      this.onReady();
     } else if (message.type === "ask") {
       this.send(await answer(program, message));
     } else if (message.type === "debug") {
@@ -145,6 +148,9 @@ async function act(
       break;
     case "chooseInput":
       await vscode.commands.executeCommand(COMMANDS.input);
+      break;
+    case "onlyFailed":
+      await vscode.commands.executeCommand(message.isWanted ? COMMANDS.onlyFailed : COMMANDS.all);
       break;
     case "saveText":
       await saveText(message.name, message.text);

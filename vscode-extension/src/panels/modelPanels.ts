@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import { registerData } from "../compare/data";
-import { registerComparePanel } from "../compare/view";
+import { ComparePanel, registerComparePanel } from "../compare/view";
 import { COMMANDS } from "../contributions";
 import type { CurrentProgram } from "../programs/current";
 import type { ModelReference } from "../programs/program";
@@ -25,14 +25,17 @@ export function registerModelPanels(
   ];
   const page = (command: string, name: PageName, title: string) =>
     opening(command, new ModelPanel(name, title, extension, programs));
-  const table = new ModelPanel("compare", vscode.l10n.t("Compare"), extension, programs);
+  const table: ModelPanel = new ModelPanel("compare", vscode.l10n.t("Compare"), extension, programs, () => {
+    compared.tellPage();
+  });
+  const compared = new ComparePanel(sessions, hub, table);
   return [
     ...page(COMMANDS.memory, "memory", vscode.l10n.t("Chip Memory")),
     ...page(COMMANDS.graph, "graph", vscode.l10n.t("Graph")),
     ...page(COMMANDS.timeline, "timeline", vscode.l10n.t("Timeline")),
     ...opening(COMMANDS.table, table),
     ...page(COMMANDS.answer, "answer", vscode.l10n.t("Answer")),
-    ...registerComparePanel(sessions, hub, () => table.showAside()),
+    ...registerComparePanel(compared),
     ...registerData(context),
     ...registerAsking(context, sessions),
   ];

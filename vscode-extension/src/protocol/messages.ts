@@ -36,7 +36,10 @@ export type ToModelPage =
       readonly model: ModelReference | undefined;
       readonly isDebugged: boolean;
     }
-  | { readonly type: "stopped" };
+  | { readonly type: "stopped" }
+  /** To the page of compared tensors: another view has compared, or shows all or only what differs. */
+  | { readonly type: "compared" }
+  | { readonly type: "onlyFailed"; readonly isWanted: boolean };
 
 /** What a page of the model keeps over a reload of the window. */
 export interface PageState {
@@ -50,6 +53,7 @@ export type FromModelPage =
   /** `ordinal`: pinned to that moment. */
   | { readonly type: "tensor"; readonly expression: string; readonly ordinal?: number | undefined }
   | { readonly type: "chooseReference" | "chooseInput" }
+  | { readonly type: "onlyFailed"; readonly isWanted: boolean }
   /** All nets of the language model as one program that answers; numbers of tokens, or a text. */
   | {
       readonly type: "prompt";
