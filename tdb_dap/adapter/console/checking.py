@@ -65,7 +65,7 @@ class Compared:
         return [row for row in self._rows if (row.first if row.role == "operand" else row.last) < now]
 
     def keep(self, debugger: Debugger, rows: list[Row]) -> None:
-        """What has been compared up to the present moment."""
+        """Keep the rows up to the present moment."""
         self._debugger, self._edits, self._until, self._rows = debugger, debugger.machine.edits, debugger.ordinal, rows
 
 

@@ -51,11 +51,11 @@ class Sanitizing:
         return True
 
     def causes(self, debugger: Debugger, focus: int) -> list[str]:
-        """What is wrong with the commands of an op or of its operands and known without a run, a line each."""
+        """Findings ahead of the run about the commands of an op and of its operands, a line each."""
         from tdb_dap.engine.sanitizers.survey import known_causes
 
-        found = known_causes(debugger, self._ahead.values(), focus)
-        return [f"{finding.text} [{finding.filter}]" for finding in found[:_MOST_CAUSES]]
+        causes = known_causes(debugger, self._ahead.values(), focus)
+        return [f"{finding.text} [{finding.filter}]" for finding in causes[:_MOST_CAUSES]]
 
     @property
     def findings(self) -> list[Finding]:

@@ -49,9 +49,8 @@ class Tolerance:
             complaints += _below("cosine", metrics.cosine, self.cosine)
             complaints += _below("euclidean", metrics.euclidean, self.euclidean)
             if self.channel is not None and metrics.channel <= self.channel and not metrics.broken:
-                complaints.append(
-                    f"channel {metrics.worst_channel} euclidean {similarity_text(metrics.channel)} (limit {self.channel:g})"
-                )
+                similarity = similarity_text(metrics.channel)
+                complaints.append(f"channel {metrics.worst_channel} euclidean {similarity} (limit {self.channel:g})")
         complaints += _above("max difference", metrics.max_abs, self.max_abs)
         complaints += _above("ULP", metrics.max_ulp, self.ulp)
         complaints += _above("share of bad elements", metrics.bad_share, self.bad_share)
