@@ -244,3 +244,16 @@ def test_at_the_end_the_outputs_come_first(client: DapClient, toy: Toy) -> None:
     stop = client.expect_stopped("step")
     assert stop.scopes("main") == ["Outputs", "Inputs", "Weights", "Memory"]
     client.disconnect()
+
+
+def test_long_names_in_the_call_stack_keep_their_ends(client: DapClient, toy: Toy) -> None:
+    line = next(n for n, text in enumerate(toy.mlir.read_text().split("\n"), 1) if "%20 = " in text)
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [line]}, **toy.data)
+    stop = client.expect_stopped("breakpoint")
+    frames = client.request("stackTrace", threadId=stop.thread)["stackFrames"]
+    assert frames[0]["name"] == "tpu.Pool2D globalaveragepool…ragePool"
+    assert "layer globalaveragepool…ragePool" in [frame["name"] for frame in frames]
+    wanted = {"parameters": True}
+    frames = client.request("stackTrace", threadId=stop.thread, format=wanted)["stackFrames"]
+    assert frames[0]["name"].startswith("tpu.Pool2D globalaveragepool11_GlobalAveragePool("), "all of it if asked"
+    client.disconnect()

@@ -174,7 +174,7 @@ describe("the list of what has been compared", () => {
   it("says above the line of the stop what differs before it, and leads there", async () => {
     sessions.results = differing;
     await sessions.stop();
-    const [title, command] = ["$(error) line 3 differs first, tpu.Conv2D: Travel", COMMANDS.travel];
+    const [title, command] = ["$(error) line 3 differs first: Travel", COMMANDS.travel];
     assert.deepEqual(lens(), { line: 7, title, command });
     sessions.lines = [3];
     const shown: unknown[] = [];

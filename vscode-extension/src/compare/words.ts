@@ -49,7 +49,7 @@ export function differsFirst(op: ComparedOp, line: number): string {
   const text =
     op.line === line
       ? vscode.l10n.t("differs first, {0}: Compare", numbers)
-      : vscode.l10n.t("line {0} differs first, {1}: Travel", op.line, op.opcode);
+      : vscode.l10n.t("line {0} differs first: Travel", op.line);
   return `$(error) ${text}`;
 }
 
