@@ -53,6 +53,20 @@ def test_the_reference_is_compared_with_unless_the_user_says_otherwise(client: D
     client.disconnect()
 
 
+def test_a_launch_can_go_past_differences_until_the_user_asks_for_them(
+    client: DapClient, toy: Toy, tmp_path: Path
+) -> None:
+    reference = spoiled(toy, tmp_path / "bad.npz", "conv8_Conv")
+    data: dict[str, Any] = {"inputs": str(toy.inputs), "reference": reference, "stopOnExit": True}
+    client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], stopOnDifference=False, **data)
+    client.expect_stopped("step")
+    assert client.request("tdb/moment")["ordinal"] == 58
+    client.request("setExceptionBreakpoints", filters=["mismatch"])
+    client.reverse()
+    assert client.expect_stopped("exception").description == "conv8_Conv differs from the reference"
+    client.disconnect()
+
+
 def test_a_large_reference_that_changes_is_told_and_the_session_goes_on(
     client: DapClient, toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

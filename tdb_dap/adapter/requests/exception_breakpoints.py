@@ -19,7 +19,7 @@ from tdb_dap.adapter.session.answering import Answering
 from tdb_dap.adapter.session.handlers import provides, request
 from tdb_dap.adapter.session.verdicts import missing_for_verdicts
 from tdb_dap.engine.checks.exception_filters import FILTERS, filters_named
-from tdb_dap.engine.checks.reference_checks import CHECKS, Difference
+from tdb_dap.engine.checks.reference_checks import CHECKS, MISMATCH, Difference
 from tdb_dap.engine.checks.wrong_elements import texts
 from tdb_dap.engine.sanitizers import BY_NAME, chosen
 from tdb_dap.errors import BadExpression, TdbError
@@ -45,15 +45,24 @@ _MOST_COMMANDS = 200_000
 
 
 class ExceptionFilters:
-    """The filters that are switched on; name -> condition or None. They outlive a reload."""
+    """The filters that are switched on; name -> condition or None. They outlive a reload.
+
+    ``are_initial``: the client has set them before the program started.
+    """
 
     def __init__(self) -> None:
         self.wanted: dict[str, str | None] = {}
+        self.are_initial = True
+
+    def in_force(self, session: Session) -> dict[str, str | None]:
+        """Those of ``wanted`` that the launch configuration does not leave to the user."""
+        without = MISMATCH if self.are_initial and not session.configuration.stopOnDifference else ""
+        return {name: condition for name, condition in self.wanted.items() if name != without}
 
     def apply(self, session: Session) -> None:
         """Hand them to the engine, if there is one already."""
         if session.has_program:
-            session.debugger.set_checks(filters_named({**session.feature(Sanitizing).wanted, **self.wanted}))
+            session.debugger.set_checks(filters_named({**session.feature(Sanitizing).wanted, **self.in_force(session)}))
 
 
 @provides("exceptionBreakpointFilters")
@@ -90,6 +99,7 @@ def set_exception_breakpoints(
             answer = Breakpoint(verified=False, message=str(error), reason="failed")
         answers.append(answer)
     session.feature(ExceptionFilters).wanted = wanted
+    session.feature(ExceptionFilters).are_initial = not session.configured
     session.feature(ExceptionFilters).apply(session)
     return SetBreakpointsResponseBody(breakpoints=answers)
 

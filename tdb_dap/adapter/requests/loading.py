@@ -168,8 +168,12 @@ def _answering(session: Session, configuration: Configuration, history_limit: in
     report = weights_report(model, float_model) if float_model is not None else None
     for fault in report.faults[:_MOST_WEIGHTS] if report is not None else ():
         notice(f"wrong weight: {fault.tensor} in {fault.net}: {fault.summary}")
-    wanted = session.feature(ExceptionFilters)
-    watch = FloatReference(debugger.program, model, prompt, (), float_model, lambda: MISMATCH in wanted.wanted, report)
+    filters = session.feature(ExceptionFilters)
+
+    def stops() -> bool:
+        return MISMATCH in filters.in_force(session)
+
+    watch = FloatReference(debugger.program, model, prompt, (), float_model, stops, report)
     debugger.observers.append(watch)
     session.feature(Answering).begin(watch, [folder, *([float_model.folder] if float_model is not None else [])])
     return debugger

@@ -109,6 +109,11 @@ class Configuration(BaseModel):
         description="Stage of a net compiled for several input shapes. Default: the one that takes the inputs.",
     )
     stopOnEntry: bool = Field(True, description="Stop before the first command.")
+    stopOnDifference: bool = Field(
+        True,
+        description="Stop where a result differs from the reference, if the client's filter is on; false: only after "
+        "the filter is switched on again in the session.",
+    )
     stopOnExit: bool = Field(
         True, description="Stop after the last command, where outputs can be inspected; false: end the session there."
     )

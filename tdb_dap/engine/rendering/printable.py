@@ -25,7 +25,7 @@ def visible(text: str) -> str:
 
 
 def elided(name: str, length: int) -> str:
-    """A name with ``…`` in it if it has more than ``length`` letters: two thirds are of its beginning, one of its end."""
+    """A name of at most ``length`` letters; ``…`` replaces what is left out, a third is of its end."""
     if len(name) <= length:
         return name
     tail = (length - 1) // 3
