@@ -54,7 +54,7 @@ fuzz: $(VENV)/.dev ## run every parser under a coverage-guided fuzzer; others: s
 	$(BIN)/python -m scripts.robustness.fuzz_parsers $(ARGS)
 
 clients: $(VENV)/.dev extension ## drive real editors: VS Code, Emacs, DebugClient, Theia, Kate, Neovim
-	tests/clients/run debugclient emacs vscode install theia kate neovim
+	tests/clients/run debugclient emacs vscode pages install theia kate neovim
 
 release: $(VENV)/.release ## build the last commit into dist/; ARGS=--twice builds again and compares the bytes
 	$(BIN)/python -m scripts.release $(ARGS)

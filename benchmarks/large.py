@@ -48,7 +48,9 @@ _PLANES = 75
 
 
 class Made:
-    """The files of a large model in a folder."""
+    """The files of a large model in a folder. ``weight_bytes``, ``text_bytes``: sizes that are filled up to."""
+
+    weight_bytes, text_bytes = _BMODEL, _MLIR
 
     def __init__(self, folder: Path, commands: int, megabytes: int) -> None:
         self.folder = folder
@@ -66,7 +68,7 @@ class Made:
     @property
     def moved(self) -> int:
         """How far the activations are after their place in the sample, since there are more weights before them."""
-        return -(-(_BMODEL - 100 * len(self.program.commands) * self.times) // 4096) * 4096
+        return max(0, -(-(self.weight_bytes - 100 * len(self.program.commands) * self.times) // 4096) * 4096)
 
     def name(self, name: str, turn: int) -> str:
         """Each turn has names of its own; of those beyond the reference nobody knows what they should be."""
@@ -112,13 +114,14 @@ class Made:
         end = next(i for i, line in enumerate(lines) if i > last and line.startswith("#loc"))
         self.first = first + 1
         body = lines[first : last + 1]
-        padding = max(0, _MLIR // self.times - len("".join(body)) - len("".join(lines[end:])))
+        padding = max(0, self.text_bytes // self.times - len("".join(body)) - len("".join(lines[end:])))
         with path.open("w") as file:
             file.writelines(lines[:first])
             for turn in range(self.times):
                 file.writelines(self._turned(line, turn) for line in body[:-1])
                 # Attributes that nobody reads, as weights in the text of a quantised model are.
-                file.write(self._turned(body[-1], turn).replace("{axis", f'{{note = "{"x" * padding}", axis', 1))
+                note = f'note = "{"x" * padding}", ' if padding else ""
+                file.write(self._turned(body[-1], turn).replace("{axis", f"{{{note}axis", 1))
             file.writelines(lines[last + 1 : end])
             for turn in range(self.times):
                 file.writelines(self._turned(line, turn) for line in lines[end:])

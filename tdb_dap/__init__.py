@@ -35,16 +35,15 @@ def open(
     """Open a compiled model or a recording for debugging; ``with tdb_dap.open(...) as dbg:`` closes it again.
 
     ``context``: the compiler's context directory, a bmodel, or a recording (``.tdbrec``); ``inputs``: npz by input
-    name, or raw ``.dat`` (default: the context's ``input_ref_data.dat``, else zeros); ``reference``: npz files to
-    compare with; ``static_tables``: ``firmware`` fills the static memory as the chip's firmware does, ``tdb`` as
-    the vendor debugger does; ``progress``: receives what is being done; ``backend``: ``numpy``, ``cmodel`` (the
-    vendor's simulator), ``lockstep`` (both, compared), ``remote:HOST:PORT`` (what ``tdb-dap backends serve`` offers
-    there; ``backend_token``: the token that it was started with) or what an installed package brings;
-    ``cmodel_path``: the directory of the vendor's libraries, default: where ``tdb-dap backends`` finds them;
-    ``net``, ``stage``: which net (default: the first) and which of its stages (default: the one that takes the
-    inputs) of a file that holds several;
-    ``recording``: of a run of the model, for its dynamic subnets, or ``remote:HOST:PORT`` of a machine that makes
-    one.
+    name, or raw ``.dat`` (default: those next to the model, else zeros); ``reference``: npz files to compare with
+    (default: that next to the model); ``static_tables``: ``firmware`` fills the static memory as the chip's firmware
+    does, ``tdb`` as the vendor debugger does; ``progress``: receives what is being done; ``backend``: ``numpy``,
+    ``cmodel`` (the vendor's simulator), ``lockstep`` (both, compared), ``remote:HOST:PORT`` (what ``tdb-dap backends
+    serve`` offers there; ``backend_token``: the token that it was started with) or what an installed package brings;
+    ``cmodel_path``: the directory of the vendor's libraries, default: where ``tdb-dap backends`` finds them; ``net``,
+    ``stage``: which net (default: the first) and which of its stages (default: the one that takes the inputs) of a
+    file that holds several; ``recording``: of a run of the model, for its dynamic subnets, or ``remote:HOST:PORT`` of
+    a machine that makes one.
     Observers that installed packages bring take part (``tdb_dap.system.plugins``). Raises BadInput with one line
     that says what, where and what to do.
     """

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.clients.validate import Protocol, check
 from tests.dap_client import DapClient
-from tests.samples import SAMPLE
+from tests.samples import SAMPLE, without_data
 
 
 def pytest_configure() -> None:
@@ -87,6 +87,12 @@ class Toy:
 @pytest.fixture(scope="session")
 def toy() -> Toy:
     return Toy()
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """The bundled sample without inputs and reference next to it."""
+    return without_data(SAMPLE, tmp_path / "bare")
 
 
 @pytest.fixture(scope="session")

@@ -173,7 +173,11 @@ class DapClient:
         filters: Sequence[str] = (),
         **configuration: Any,
     ) -> list[dict[str, Any]]:
-        """Everything from the first hello to the answered launch; returns the breakpoints as they were set."""
+        """Everything from the first hello to the answered launch; returns the breakpoints as they were set.
+
+        The session ends with the program, unless ``stopOnExit`` is given.
+        """
+        configuration.setdefault("stopOnExit", False)
         self.raw.initialize(**self.traits)
         launch = self.raw.launch(program=str(program), stopOnEntry=stop_on_entry, **configuration)
         placed: list[dict[str, Any]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -88,6 +89,12 @@ def _engines(path: Path) -> frozenset[str]:
     decoder = msgspec.json.Decoder(_Entry)
     with lzma.open(path / "trace.jsonl.xz", "rb") as lines:
         return frozenset(decoder.decode(line).e for line in lines)
+
+
+def without_data(model: Path, folder: Path) -> Path:
+    """A copy of a model in a new folder, without its inputs and its reference."""
+    shutil.copytree(model, folder, ignore=shutil.ignore_patterns("*.npz"))
+    return folder
 
 
 def lines_of(compressed: Path) -> list[str]:

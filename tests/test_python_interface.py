@@ -17,6 +17,7 @@ from tdb_dap.engine.rendering.tables import Table
 from tdb_dap.errors import BadInput
 from tdb_dap.notebook import InteractiveDebugger
 from tests.conftest import Toy
+from tests.samples import without_data
 
 EVIL = "<script>alert(1)</script>&\"'"
 VOID = {"br", "hr", "img"}
@@ -121,8 +122,8 @@ def test_walking_stops_at_every_op_and_at_breakpoints_between(dbg: InteractiveDe
     assert [stop.ordinal for stop in dbg.walk("command")] == [51, 52, 53, 54, 55, 56, 57, 58]
 
 
-def test_walking_ends_where_nothing_goes_on() -> None:
-    context = Path(__file__).parent / "data" / "contexts" / "dynamic_subnet"
+def test_walking_ends_where_nothing_goes_on(tmp_path: Path) -> None:
+    context = without_data(Path(__file__).parent / "data" / "contexts" / "dynamic_subnet", tmp_path / "model")
     stops = list(tdb_dap.open(context).walk())
     assert [stop.reason for stop in stops] == ["step", "exception"]
     assert "is dynamic" in shown(stops[-1]).said
@@ -151,7 +152,7 @@ def test_a_table_is_a_list_of_rows_that_can_be_chosen_from(dbg: InteractiveDebug
 
 
 def test_check_compares_what_has_been_executed_and_changes_nothing(
-    dbg: InteractiveDebugger, toy: Toy, tmp_path: Path
+    dbg: InteractiveDebugger, toy: Toy, bare: Path, tmp_path: Path
 ) -> None:
     assert len(dbg.check()) == 0
     dbg.travel(9)
@@ -170,7 +171,7 @@ def test_check_compares_what_has_been_executed_and_changes_nothing(
     assert {row["tensor"] for row in wrong.check().failures} == {"maxpool5_MaxPool"}
     assert "2 fail" in shown(wrong.check()).said
     with pytest.raises(BadInput, match="nothing to compare with"):
-        tdb_dap.open(toy.directory).check()
+        tdb_dap.open(bare, toy.inputs).check()
 
 
 def test_a_notebook_shows_what_there_is_to_know(dbg: InteractiveDebugger) -> None:

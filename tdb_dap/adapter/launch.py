@@ -84,7 +84,7 @@ def start(session: Session, debugger: Debugger) -> None:
     if configuration.stopOnEntry and not no_debug:
         stopped(session, debugger.last_stop)
         return
-    run(session, debugger, lambda d: d.run(), configuration.stopOnExit)
+    run(session, debugger, lambda d: d.run(), configuration.stopOnExit and not no_debug)
 
 
 def reload(session: Session, arguments: Mapping[str, Any] | None) -> None:

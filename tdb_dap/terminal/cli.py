@@ -53,7 +53,6 @@ def _configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     """The launch configuration, without what was not given."""
     given: dict[str, Any] = {
         "program": arguments.context,
-        "stopOnExit": True,
         "backend": arguments.backend,
         "net": arguments.net,
         "stage": arguments.stage,

@@ -116,9 +116,15 @@ def open_debugger(
         picked_up(inputs=own_inputs)
     data = Path(inputs) if inputs is not None else context_files.inputs
     words: dict[str, Array] = {}
-    if data is not None:
+    if data is not None and not program.brings_inputs:
         say("reading the inputs")
-        words = read_inputs(data, program)
+        try:
+            words = read_inputs(data, program)
+        except BadInput as error:
+            if inputs is not None or data.suffix == ".dat":  # of the context for certain
+                raise
+            notice(f"not used as the inputs: {error}")
+            data = own_inputs = None
     sources: list[VendorRuntime] = []
     if isinstance(program, CompiledProgram):
         if recording is not None:
@@ -149,12 +155,16 @@ def open_debugger(
             for path in paths
         ]
         compared = _compared(paths, expected, tolerance, program)
+        compared.is_computed = all(path.suffix in _EVALUATED or _is_model(path) for path in paths)
     elif context_files.reference is not None and (inputs is None or context_files.reference.suffix == ".npz"):
         say("reading the reference")
         compared = _picked_up(context_files.reference, program, tolerance, defers)
+    debugger = make(program, machine, compared)
+    if compared is not None and not paths and (doubt := compared.doubt(machine)):
+        debugger.withhold_reference(doubt)
     if not paths:
-        picked_up(inputs=own_inputs, reference=context_files.reference if compared is not None else None)
-    return make(program, machine, compared)
+        picked_up(inputs=own_inputs, reference=context_files.reference if debugger.reference is not None else None)
+    return debugger
 
 
 def _compared(
@@ -234,7 +244,7 @@ def _reference_data(
     """Tensors by name, of a file or of another compiled model that is run on the same inputs."""
     from tdb_dap.engine.reference.expected_files import open_expected
 
-    if path.suffix == ".npz" or not (path.is_dir() or {".bmodel", ".cvimodel", RECORDING} & set(path.suffixes)):
+    if not _is_model(path):
         return open_expected(path, program.outputs, defers)
     from tdb_dap.engine.compare.recording import record
 
@@ -243,6 +253,13 @@ def _reference_data(
         return record(other)
     finally:
         other.close()
+
+
+def _is_model(path: Path) -> bool:
+    """Whether a reference is a compiled model, which is run on the same inputs."""
+    return path.suffix != ".npz" and (
+        path.is_dir() or not {".bmodel", ".cvimodel", RECORDING}.isdisjoint(path.suffixes)
+    )
 
 
 def recorded(program: CompiledProgram, recording: Path) -> RecordedProgram:

@@ -51,7 +51,7 @@ def run_slowly(client: Client) -> None:
 def test_a_client_that_dies_in_the_middle_of_a_run_leaves_nothing_behind(adapter: Listening, toy: Toy) -> None:
     first = adapter.attached(toy)
     run_slowly(first)
-    first.event("terminated")
+    first.event("stopped")
     first.request("disconnect")
     first.close()
     time.sleep(0.5)

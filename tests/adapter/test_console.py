@@ -44,10 +44,10 @@ def test_check_compares_all_ops_so_far(pooling: Stop, toy: Toy) -> None:
     assert "write check summary" in refused(client, "check the weather")
 
 
-def test_check_without_a_reference_says_what_is_missing(client: DapClient, toy: Toy) -> None:
-    client.launch(toy.directory, inputs=str(toy.inputs))
+def test_check_without_a_reference_says_what_is_missing(client: DapClient, bare: Path, toy: Toy) -> None:
+    client.launch(bare, inputs=str(toy.inputs))
     client.expect_stopped("entry")
-    assert "set `reference` in the launch configuration" in refused(client, "check")
+    assert "nothing to compare with; reload reference FILE gives it" in refused(client, "check")
 
 
 def test_displays_are_shown_after_each_stop(pooling: Stop) -> None:

@@ -32,6 +32,8 @@ def test_the_first_wrong_op_stops_the_run(client: DapClient, toy: Toy, tmp_path:
     line = next(n for n, text in enumerate(toy.mlir.read_text().split("\n"), 1) if "%18 =" in text)
     assert stop.frame("op").line == line
     assert stop.description == "conv8_Conv differs from the reference"
+    assert client.request("tdb/moment")["lines"] == client.request("tdb/graph")["currentLines"] == [line], "one here"
+    assert client.request("tdb/time")["line"] == line
     assert stop.variable("Compare", "conv8_Conv").value.startswith("fail: cosine")
     assert "not yet computed" not in stop.variable("Results", "conv8_Conv").value
     info = client.request("exceptionInfo", threadId=stop.thread)
@@ -42,6 +44,26 @@ def test_the_first_wrong_op_stops_the_run(client: DapClient, toy: Toy, tmp_path:
     assert after.frame("op").line == toy.line_of('"tpu.Active"')
     client.resume()
     client.expect_end()
+    client.disconnect()
+
+
+def test_the_reference_is_compared_with_unless_the_user_says_otherwise(client: DapClient) -> None:
+    filters = {one["filter"]: one["default"] for one in client.raw.initialize()["exceptionBreakpointFilters"]}
+    assert filters == {"mismatch": True, "divergence": True, "sanitizers": False}
+    client.disconnect()
+
+
+def test_a_launch_can_go_past_differences_until_the_user_asks_for_them(
+    client: DapClient, toy: Toy, tmp_path: Path
+) -> None:
+    reference = spoiled(toy, tmp_path / "bad.npz", "conv8_Conv")
+    data: dict[str, Any] = {"inputs": str(toy.inputs), "reference": reference, "stopOnExit": True}
+    client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], stopOnDifference=False, **data)
+    client.expect_stopped("step")
+    assert client.request("tdb/moment")["ordinal"] == 58
+    client.request("setExceptionBreakpoints", filters=["mismatch"])
+    client.reverse()
+    assert client.expect_stopped("exception").description == "conv8_Conv differs from the reference"
     client.disconnect()
 
 
@@ -114,12 +136,12 @@ def test_a_good_model_runs_through(client: DapClient, toy: Toy) -> None:
     client.disconnect()
 
 
-def test_without_a_reference_the_filter_says_what_it_needs(client: DapClient, toy: Toy) -> None:
-    client.launch(toy.directory, inputs=str(toy.inputs))
+def test_without_a_reference_the_filter_says_what_it_needs(client: DapClient, bare: Path, toy: Toy) -> None:
+    client.launch(bare, inputs=str(toy.inputs))
     client.expect_stopped("entry")
     [answer] = client.request("setExceptionBreakpoints", filters=["mismatch"])["breakpoints"]
     assert not answer["verified"]
-    assert "set `reference`" in answer["message"]
+    assert "reload reference FILE gives it" in answer["message"]
     client.disconnect()
 
 
@@ -132,7 +154,7 @@ def test_a_wrong_result_says_which_element_what_it_should_be_and_who_wrote_it(cl
     model = ROOT / "examples" / "overlap"
     data: dict[str, Any] = {"inputs": str(model / "input.npz"), "reference": str(model / "ref.npz")}
     client.launch(model, stop_on_entry=False, filters=["mismatch"], **data)
-    result, operand = told(client, client.expect_stopped("exception"))[:2]
+    result, operand, cause = told(client, client.expect_stopped("exception"))[:3]
     assert result == (
         "%18[0,0,4,0] is -0.449757, expected -0.175443; written by command 8, B4 conv.normal, "
         "for tpu.Conv2D conv8_Conv (line 24)"
@@ -140,6 +162,10 @@ def test_a_wrong_result_says_which_element_what_it_should_be_and_who_wrote_it(cl
     assert operand == (
         "%17[0,0,8,0] is 0.238211, expected 0.320747; overwritten by command 6, D4 dma.tensor, "
         "for tpu.Load load_w7 (line 20): it is the result of line 23"
+    )
+    assert cause == (
+        "D4 dma.tensor writes 64 bytes from R0.4608 on which B3 pord.maxpooling writes, and nothing orders them: "
+        "D4 waits for nothing and not for B3, B3 for D3 [hazard]"
     )
     client.disconnect()
 

@@ -169,8 +169,8 @@ def test_console_commands_run_after_loading(client: DapClient, toy: Toy) -> None
     client.disconnect()
 
 
-def test_without_inputs_zeros_go_in_and_the_user_is_told(client: DapClient, toy: Toy) -> None:
-    client.launch(toy.directory)
+def test_without_inputs_zeros_go_in_and_the_user_is_told(client: DapClient, bare: Path) -> None:
+    client.launch(bare)
     stop = client.expect_stopped("entry")
     assert "zero" in client.printed()
     assert stop.variable("Inputs", "x", "main").value == "f32 1×3×32×32  [0 0 0 …]  min 0 max 0"
@@ -180,6 +180,29 @@ def test_without_inputs_zeros_go_in_and_the_user_is_told(client: DapClient, toy:
 def test_without_debugging_nothing_stops_the_run(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, noDebug=True, breakpoints={toy.mlir: [23]}, **toy.data)
     client.expect_end()
+    client.disconnect()
+
+
+def test_the_end_is_a_place_where_a_session_stands(new_client: Callable[..., DapClient], toy: Toy) -> None:
+    client = new_client()
+    client.raw.initialize(**client.traits)
+    launch = client.raw.launch(program=str(toy.directory), stopOnEntry=False)  # as clients do, without stopOnExit
+    client.request("configurationDone")
+    client.raw.answer(launch)
+    client.expect_stopped("step")
+    assert "softmax16_Softmax = f32" in client.printed()
+    for resume in (client.resume, client.next, lambda: client.console("c"), lambda: client.console("n")):
+        resume()
+        again = client.expect_stopped("step")
+        assert client.request("tdb/moment")["ordinal"] == 58
+        assert "reverse works" in again.description
+        assert "softmax16_Softmax" not in client.printed(), "shown once"
+    client.console("set R0:f32[1,1,1,4] = 3")
+    client.resume()
+    client.expect_stopped("step")
+    assert "1 edits" in client.console("status"), "what was edited is still there"
+    client.reverse()
+    assert client.expect_stopped("entry").ordinal == 0
     client.disconnect()
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tdb_dap.engine.control.debugger import Debugger
+from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.hardware.target import Cost
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.tools.profile import profiling
@@ -141,6 +143,33 @@ def test_the_results_up_to_now(pooling: Stop) -> None:
     assert client.request("tdb/results")["first"]["name"] in ("relu4_Relu", "maxpool5_MaxPool")
 
 
+def test_what_has_been_compared_is_not_compared_again(pooling: Stop, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = pooling.client
+    runs: list[int] = []
+    replay = Debugger.replay
+
+    def counted(debugger: Debugger, observer: Observer) -> None:
+        runs.append(debugger.ordinal)
+        replay(debugger, observer)
+
+    monkeypatch.setattr(Debugger, "replay", counted)
+    early = client.request("tdb/results")["rows"]
+    client.console("goto 20")
+    client.expect_stopped("goto")
+    late = client.request("tdb/results")["rows"]
+    assert client.request("tdb/results")["rows"] == late
+    client.console(f"goto {pooling.ordinal}")
+    client.expect_stopped("goto")
+    assert client.request("tdb/results")["rows"] == early
+    assert runs == [pooling.ordinal, 20], "going back compares nothing"
+    client.console("set in[0] = in[0] * 0")
+    assert client.request("tdb/results")["rows"] != early
+    client.console("goto 20")
+    client.expect_stopped("goto")
+    assert client.request("tdb/results")["rows"] != late
+    assert runs == [pooling.ordinal, 20, pooling.ordinal, 20], "after an edit all is compared anew"
+
+
 def test_views_that_ask_at_the_same_time_hear_the_same(pooling: Stop) -> None:
     raw = pooling.client.raw
     first, moment, second = raw.send("tdb/results"), raw.send("tdb/moment"), raw.send("tdb/results")
@@ -150,10 +179,10 @@ def test_views_that_ask_at_the_same_time_hear_the_same(pooling: Stop) -> None:
     assert told[1]["ordinal"] == pooling.ordinal, "not that of a moment on the way"
 
 
-def test_a_model_without_a_reference_has_no_results(client: DapClient, toy: Toy) -> None:
-    client.launch(toy.directory, inputs=str(toy.inputs))
+def test_a_model_without_a_reference_has_no_results(client: DapClient, bare: Path, toy: Toy) -> None:
+    client.launch(bare, inputs=str(toy.inputs))
     client.expect_stopped("entry")
-    assert "set `reference` in the launch configuration" in client.refusal("tdb/results")
+    assert "nothing to compare with; reload reference FILE gives it" in client.refusal("tdb/results")
 
 
 def test_another_reference_is_compared_with_after_a_reload_wherever_its_file_lies(
@@ -166,7 +195,7 @@ def test_another_reference_is_compared_with_after_a_reload_wherever_its_file_lie
         "evaluate", expression=f'reload reference "{wrong}"', context="repl"
     )
     with np.load(toy.reference) as right:
-        np.savez(other, **{name: right[name] + 1 for name in right})
+        np.savez(other, **{name: right[name] + (name != "x") for name in right})
     client.console(f'reload reference "{other}"')
     client.expect_stopped("entry")
     client.request("tdb/travel", ordinal=pooling.ordinal)

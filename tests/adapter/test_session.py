@@ -146,7 +146,7 @@ def test_a_second_launch_ends_like_the_first(client: DapClient, toy: Toy) -> Non
     client.launch(toy.directory, stop_on_entry=False, **toy.data)
     client.expect_end()
     for _ in range(2):
-        again = client.raw.send("launch", program=str(toy.directory), stopOnEntry=False, **toy.data)
+        again = client.raw.send("launch", program=str(toy.directory), stopOnEntry=False, stopOnExit=False, **toy.data)
         client.raw.event("initialized")
         client.raw.answer(again)
         client.expect_end()

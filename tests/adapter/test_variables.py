@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,8 +30,8 @@ def test_each_frame_has_its_scopes(pooling: Stop) -> None:
     assert pooling.scopes("layer") == []
 
 
-def test_without_a_reference_there_is_nothing_to_compare(client: DapClient, toy: Toy) -> None:
-    client.launch(toy.directory, inputs=str(toy.inputs))
+def test_without_a_reference_there_is_nothing_to_compare(client: DapClient, bare: Path, toy: Toy) -> None:
+    client.launch(bare, inputs=str(toy.inputs))
     assert "Compare" not in client.expect_stopped("entry").scopes("op")
     client.disconnect()
 
@@ -242,4 +243,17 @@ def test_at_the_end_the_outputs_come_first(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, stop_on_entry=False, stopOnExit=True, **toy.data)
     stop = client.expect_stopped("step")
     assert stop.scopes("main") == ["Outputs", "Inputs", "Weights", "Memory"]
+    client.disconnect()
+
+
+def test_long_names_in_the_call_stack_keep_their_ends(client: DapClient, toy: Toy) -> None:
+    line = next(n for n, text in enumerate(toy.mlir.read_text().split("\n"), 1) if "%20 = " in text)
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [line]}, **toy.data)
+    stop = client.expect_stopped("breakpoint")
+    frames = client.request("stackTrace", threadId=stop.thread)["stackFrames"]
+    assert frames[0]["name"] == "tpu.Pool2D globalaveragepool…ragePool"
+    assert "layer globalaveragepool…ragePool" in [frame["name"] for frame in frames]
+    wanted = {"parameters": True}
+    frames = client.request("stackTrace", threadId=stop.thread, format=wanted)["stackFrames"]
+    assert frames[0]["name"].startswith("tpu.Pool2D globalaveragepool11_GlobalAveragePool("), "all of it if asked"
     client.disconnect()

@@ -252,11 +252,13 @@ def test_the_vendors_verdicts(toy: Toy, spoiled: Path) -> None:
         (["--perturb", "--profile"], "leave --profile out"),
     ],
 )
-def test_trouble_is_one_line_and_exit_code_2(options: list[str], message: str, toy: Toy, tmp_path: Path) -> None:
+def test_trouble_is_one_line_and_exit_code_2(
+    options: list[str], message: str, toy: Toy, bare: Path, tmp_path: Path
+) -> None:
     unrelated = tmp_path / "unrelated.npz"
     np.savez(unrelated, nothing_known=np.zeros(3))
     places = {"reference": toy.reference, "inputs": toy.inputs, "unrelated": unrelated}
-    done = tdb_dap("check", toy.directory, *(word.format(**places) for word in options))
+    done = tdb_dap("check", bare, *(word.format(**places) for word in options))
     assert done.returncode == 2, done.stdout
     assert [line.startswith("tdb-dap: error: ") for line in done.stderr.splitlines() if "all inputs" not in line] == [
         True

@@ -15,7 +15,7 @@ from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.tools.programs import open_program
 from tests.command_line import tdb_dap
 from tests.conftest import Toy
-from tests.samples import DATA, case
+from tests.samples import DATA, case, without_data
 
 SOFTMAX = DATA / "bm1684x" / "softmax_bm1684x_f32"
 
@@ -190,7 +190,7 @@ def compiled(tmp_path: Path) -> Path:
     """A compilation as the compiler leaves it: the context, and beside it what it expects of this and of another."""
     toy = case("toy_bm1684x_f32")
     folder = tmp_path / "toy_f32"
-    shutil.copytree(toy.path, folder)
+    without_data(toy.path, folder)
     with np.load(toy.inputs) as archive:
         (folder / "input_ref_data.dat").write_bytes(
             b"".join(np.ascontiguousarray(a).tobytes() for a in archive.values())

@@ -85,9 +85,9 @@ def test_dis_as_json_has_operands_and_fields(toy: Toy) -> None:
     assert pool["fields"]["res0_c"] == 16
 
 
-def test_run_writes_the_outputs(toy: Toy, tmp_path: Path) -> None:
+def test_run_writes_the_outputs(toy: Toy, bare: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.npz"
-    done = new_process("run", toy.directory, "--inputs", toy.inputs, "--outputs", out)
+    done = new_process("run", bare, "--inputs", toy.inputs, "--outputs", out)
     assert done.stdout == "softmax16_Softmax f32[1,10] min 0.032428 max 0.16387 mean 0.1\n"
     assert done.stderr == ""
     with np.load(out) as archive, np.load(toy.reference) as reference:
@@ -109,8 +109,8 @@ def test_a_fast_run_says_everywhere_that_it_is_not_exact(toy: Toy, tmp_path: Pat
             assert (close[name] != right[name]).any(), "BLAS adds in another order than the chip"
 
 
-def test_run_without_inputs_says_that_it_uses_zeros(toy: Toy) -> None:
-    assert "all inputs are zero" in tdb_dap("run", toy.directory).stderr
+def test_run_without_inputs_says_that_it_uses_zeros(bare: Path) -> None:
+    assert "all inputs are zero" in tdb_dap("run", bare).stderr
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from tdb_dap.cli.main import COMMANDS
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tests.cli.forks import Case, Forks, Output, Result
 from tests.llm_case import spoil
-from tests.samples import DATA, SAMPLE
+from tests.samples import DATA, SAMPLE, without_data
 from tests.triage_case import Compiled
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full and fork")
@@ -72,7 +72,7 @@ VERBS = {
         CHECK + " --reference {reference}",
         CHECK + " --reference {spoiled}",
         (
-            CHECK,
+            "check {bare} --inputs {inputs} --quiet",
             CHECK + " --reference {complex}",
             CHECK + " --reference {reference} --tolerance cosine=nan",
             CHECK + " --reference {reference} --except *",
@@ -125,7 +125,7 @@ VERBS = {
     ),
     "perturb": Verb(
         "perturb {compiled} --inputs {toy_inputs} --quiet",
-        cannot=("perturb {out}/nowhere", "perturb {compiled}", "perturb {compiled} --runs 0"),
+        cannot=("perturb {out}/nowhere", "perturb {bare}", "perturb {compiled} --runs 0"),
     ),
     "export": Verb(
         "export {sample} --op 23 --inputs {inputs} -o {out}/exported",
@@ -229,6 +229,7 @@ class Places:
         self.home.mkdir()
         self.out = self.home / "out"
         shutil.copytree(SAMPLE, self.home / "model")
+        without_data(SAMPLE, self.home / "bare")
         arrays = read_npz(SAMPLE / "ref.npz")
         spoiled = {name: array + (name == "maxpool5_MaxPool") for name, array in arrays.items()}
         write_npz(self.home / "spoiled.npz", spoiled)
@@ -241,6 +242,7 @@ class Places:
         os.mkfifo(self.home / "fifo")
         self.names = {
             "sample": self.home / "model",
+            "bare": self.home / "bare",
             "inputs": self.home / "model" / "input.npz",
             "reference": self.home / "model" / "ref.npz",
             "spoiled": self.home / "spoiled.npz",

@@ -110,8 +110,8 @@ def test_a_reference_that_was_found_is_compared_with_only_if_asked(model: Path) 
     assert tdb_dap("sanitize", model, "--sanitizers", "mismatch: conv8*").returncode == 0
 
 
-def test_mismatch_without_anything_to_compare_with_is_refused() -> None:
-    done = tdb_dap("sanitize", SAMPLE, "--sanitizers", "mismatch")
+def test_mismatch_without_anything_to_compare_with_is_refused(bare: Path) -> None:
+    done = tdb_dap("sanitize", bare, "--sanitizers", "mismatch")
     assert done.returncode == 2
     assert "nothing to compare with; give --reference R.npz" in done.stderr
 

@@ -60,9 +60,9 @@ def test_what_does_not_go_together_is_one_line(options: tuple[str, ...], text: s
 
 
 def test_what_is_missing_is_named(toy: Compiled) -> None:
-    (toy.context / "input.npz").unlink(missing_ok=True)
+    inputs = (toy.folder / "toy_in_f32.npz").rename(toy.folder / "kept.npz")
     done = tdb_dap("check", toy.context, "--perturb")
     assert (done.returncode, "perturb needs --inputs X.npz: zeros have no last place" in done.stderr) == (2, True)
     toy.tpu.unlink()
-    done = tdb_dap("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--perturb")
+    done = tdb_dap("check", toy.context, "--inputs", inputs, "--perturb")
     assert (done.returncode, "the ..._tpu.mlir of its compilation is missing" in done.stderr) == (2, True)

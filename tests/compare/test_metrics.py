@@ -27,6 +27,14 @@ def test_known_distances() -> None:
     assert (found.max_abs, found.max_rel, found.bad_share) == (4.0, 1.0, 0.5)
 
 
+def test_a_similarity_far_below_zero_is_no_number_to_read() -> None:
+    expected = np.full(4, -1, np.float32)
+    found = compare("x", np.nextafter(-expected, expected), expected, Tolerance())
+    assert found.euclidean < -1e6
+    assert ", euclidean < -1, max difference 2, " in found.summary
+    assert "euclidean < -1 (limit 0.99)" in found.complaints
+
+
 def test_the_bad_elements_are_placed() -> None:
     expected = image(1, 4, 5, 6)
     actual = expected.copy()

@@ -31,6 +31,7 @@ export const COMMANDS = {
   refresh: "tdb.compare.refresh",
   table: "tdb.compare.showTable",
   reference: "tdb.compare.chooseReference",
+  input: "tdb.compare.chooseInput",
   travelFinding: "tdb.findings.travelHere",
   debugRecording: "tdb.debugRecording",
   recordAndDebug: "tdb.recordAndDebug",
@@ -52,8 +53,8 @@ export const VIEWS = {
   models: "tdb.models",
   time: "tdb.time",
   compare: "tdb.compare",
-  memory: "tdb.memory",
   findings: "tdb.findings",
+  memory: "tdb.memory",
 } as const;
 
 /** The editors of .bmodel files, and of recorded runs. */
@@ -61,7 +62,11 @@ export const MODEL_EDITOR = "tdb.bmodel";
 export const RECORDING_EDITOR = "tdb.recording";
 
 /** Context keys of the `when` clauses of menus. */
-export const CONTEXT = { onlyFailed: "tdb.compare.onlyFailed", culprit: "tdb.compare.hasCulprit" } as const;
+export const CONTEXT = {
+  onlyFailed: "tdb.compare.onlyFailed",
+  culprit: "tdb.compare.hasCulprit",
+  missing: "tdb.compare.missing",
+} as const;
 
 export const SETTINGS = {
   section: "tdb.adapter",
@@ -70,4 +75,6 @@ export const SETTINGS = {
   logDirectory: "logDirectory",
   language: "tdb.languageServer",
   enabled: "enabled",
+  compare: "tdb.compare",
+  open: "openOnDifference",
 } as const;

@@ -80,7 +80,7 @@ describe("a prompt as it is typed", () => {
       chat: true,
       reference: "/hf",
       stopOnEntry: true,
-      stopOnExit: true,
+      stopOnDifference: false,
     });
     const plain = answerConfiguration("/models/qwen", { ...asked, prompt: [5], chat: false }, undefined);
     assert.ok(!("chat" in plain) && !("reference" in plain));

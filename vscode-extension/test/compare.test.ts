@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { curveOf, isForeign, metricOf, METRICS, shownRows, subjectOf, type ColumnName } from "../pages/compare/model";
+import {
+  curveOf,
+  isForeign,
+  metricOf,
+  metricText,
+  METRICS,
+  shownRows,
+  subjectOf,
+  type ColumnName,
+  type Metric,
+} from "../pages/compare/model";
 import * as fixtures from "./fixtures";
 
 const at = (line: number, cosine: number | "NaN" | null, more = {}) =>
@@ -40,6 +50,43 @@ describe("the table of compared tensors", () => {
         const sorted = [...measured].sort((one, other) => (isDescending ? other - one : one - other));
         assert.deepEqual(measured, sorted, column);
       }
+  });
+
+  it("has its numbers as engineers read them", () => {
+    const texts: [Metric, number | undefined, string][] = [
+      ["cosine", 0.651618, "0.6516"],
+      ["cosine", 1, "1.0000"],
+      ["cosine", 0.99997, "0.999970"],
+      ["cosine", 1 - 3e-8, "1 - 3.00e-8"],
+      ["euclidean", -2985584966.87, "< -1"],
+      ["euclidean", -0.5, "-0.5000"],
+      ["sqnr", 31.26, "31.3"],
+      ["sqnr", Infinity, "∞"],
+      ["max_abs", 4.5439, "4.54"],
+      ["max_abs", 0.00001234, "1.23e-5"],
+      ["max_ulp", 24794611, "2.48e7"],
+      ["max_ulp", 3, "3"],
+      ["max_abs", 0, "0"],
+      ["max_rel", NaN, "NaN"],
+      ["bad_share", 0.33333, "33.3"],
+      ["bad_share", 1e-6, "<0.01"],
+      ["nan_count", 12345, "12,345"],
+      ["max_ulp", undefined, ""],
+    ];
+    for (const [metric, value, text] of texts)
+      assert.equal(metricText(value, metric), text, `${metric} ${String(value)}`);
+  });
+
+  it("shows what differs, or what has been computed as long as nothing does", () => {
+    const weight = at(6, null, { verdict: "unknown", reason: "weight" });
+    const load = at(7, null, { verdict: "unknown", reason: "load or store" });
+    const right = [at(3, 1), at(4, null, { verdict: "unknown", reason: "no such name" })];
+    const only = { ...ALL, onlyFailed: true };
+    assert.deepEqual(lines(shownRows({ rows: [weight, ...right, load], first: null }, only, undefined)), [3, 4]);
+    assert.deepEqual(
+      lines(shownRows({ rows: [weight, ...right, at(5, 0, { verdict: "fail" })], first: null }, only, undefined)),
+      [5],
+    );
   });
 
   it("is filtered by text, verdict and role", () => {

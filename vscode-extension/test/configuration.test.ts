@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { dataBeside } from "../src/configuration/data";
 import { withAbsolutePaths } from "../src/configuration/paths";
 import { programOf, titleOf } from "../src/configuration/program";
 
@@ -62,21 +61,5 @@ describe("relative paths of a launch configuration", () => {
   it("stay as they are without a folder, and none are added", () => {
     assert.deepEqual(withAbsolutePaths({ program: "yolo" }, undefined), { program: "yolo" });
     assert.deepEqual(withAbsolutePaths({ program: "/yolo" }, "/models"), { program: "/yolo" });
-  });
-});
-
-describe("data beside a model", () => {
-  const beside = (program: string, ...names: string[]): object => dataBeside(program, () => names);
-
-  it("is taken from the context directory, or from where the bmodel is", () => {
-    const data = { inputs: "/models/yolo/input.npz", reference: "/models/yolo/ref.npz" };
-    assert.deepEqual(beside("/models/yolo", "final.mlir", "input.npz", "ref.npz"), data);
-    assert.deepEqual(beside("/models/yolo/a.bmodel", "a.bmodel", "input.npz", "ref.npz"), data);
-  });
-  it("gives way to the compiler's own", () => {
-    assert.deepEqual(beside("/models/yolo", "input.npz", "input_ref_data.dat"), {});
-  });
-  it("is no recording's, which has its own", () => {
-    assert.deepEqual(beside("/runs/app.tdbrec", "app.tdbrec", "input.npz", "ref.npz"), {});
   });
 });

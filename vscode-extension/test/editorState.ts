@@ -99,7 +99,15 @@ export const agents: {
 } = { providers: [], copied: [], commands: new Map() };
 
 /** The trees of the side bar. */
-export const trees: { treeDataProvider: vscode.TreeDataProvider<unknown> }[] = [];
+export const trees: {
+  treeDataProvider: vscode.TreeDataProvider<unknown>;
+  visible: boolean;
+  readonly message: string;
+  readonly badge: vscode.ViewBadge | undefined;
+}[] = [];
+
+/** Keys of `when` clauses that have been set. */
+export const contexts = new Map<string, unknown>();
 
 /** The watchers of files that have been made, each with a way to report a change. */
 export const watchers: {
@@ -149,7 +157,8 @@ export const editing: {
   session: vscode.DebugSession | undefined;
   commands: string[];
   provider: vscode.InlineValuesProvider | undefined;
-} = { active: undefined, visible: [], session: undefined, commands: [], provider: undefined };
+  lenses: vscode.CodeLensProvider | undefined;
+} = { active: undefined, visible: [], session: undefined, commands: [], provider: undefined, lenses: undefined };
 export const went = new EventEmitter<vscode.TextEditor | undefined>();
 export const stacked = new EventEmitter<undefined>();
 export const terminated = new EventEmitter<vscode.DebugSession>();

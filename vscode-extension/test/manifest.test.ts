@@ -83,6 +83,7 @@ describe("package.json", () => {
       `${SETTINGS.section}.${SETTINGS.interpreter}`,
       `${SETTINGS.section}.${SETTINGS.logDirectory}`,
       `${SETTINGS.language}.${SETTINGS.enabled}`,
+      `${SETTINGS.compare}.${SETTINGS.open}`,
     ]);
   });
 

@@ -3,7 +3,7 @@ import { factories, terminate, trees } from "./vscode";
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it, mock } from "node:test";
 import type * as vscode from "vscode";
-import { registerComparePanel } from "../src/compare/view";
+import { ComparePanel } from "../src/compare/view";
 import { CurrentSession } from "../src/sessions/current";
 import { SessionHub } from "../src/sessions/hub";
 import { row } from "./fixtures";
@@ -60,7 +60,7 @@ describe("the tree of compared tensors", () => {
     let stopped: () => unknown = () => undefined;
     const late = new Promise((resolve) => (answer = resolve));
     const session = {
-      customRequest: (name: string) => (name === "tdb/results" ? late : Promise.resolve({})),
+      customRequest: (name: string) => (name === "tdb/results" ? late : Promise.resolve({ ordinal: 0, lines: [] })),
     } as unknown as vscode.DebugSession;
     const subscribe =
       <T>(listen: (listener: T) => void) =>
@@ -73,12 +73,13 @@ describe("the tree of compared tensors", () => {
       onDidChange: subscribe((listener: typeof changed) => (changed = listener)),
       onDidStop: subscribe((listener: typeof stopped) => (stopped = listener)),
     } as unknown as CurrentSession;
-    registerComparePanel(sessions);
+    const hub = { onMessage: subscribe(() => undefined) } as unknown as SessionHub;
+    new ComparePanel(sessions, hub, { showAside: () => Promise.resolve(), send: () => undefined });
     const shown = () => trees.at(-1)?.treeDataProvider.getChildren() as unknown[];
     const asked = stopped();
     await new Promise((resolve) => setImmediate(resolve));
     changed(undefined);
-    answer({ rows: [row(3)], first: null });
+    answer({ rows: [row(3)], first: null, withheld: "" });
     await asked;
     assert.deepEqual(shown(), []);
     await stopped();

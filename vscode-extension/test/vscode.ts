@@ -6,6 +6,7 @@ import {
   CancellationError,
   changedSettings,
   configuration,
+  contexts,
   ConfigurationTarget,
   dialogue,
   Disposable,
@@ -83,14 +84,20 @@ const fake = {
       readonly end: unknown,
     ) {}
   },
+  CodeLens: class {
+    constructor(
+      readonly range: unknown,
+      readonly command: unknown,
+    ) {}
+  },
   InlineValueText: class {
     constructor(
       readonly range: unknown,
       readonly text: string,
     ) {}
   },
-  ViewColumn: { Beside: -2 },
-  TextEditorRevealType: { InCenter: 1 },
+  ViewColumn: { One: 1, Two: 2, Beside: -2 },
+  TextEditorRevealType: { InCenter: 1, AtTop: 3 },
   TaskScope: { Workspace: 2 },
   TaskRevealKind: { Always: 1 },
   ProcessExecution: class {
@@ -128,12 +135,17 @@ const fake = {
       agents.commands.set(name, act);
       return { dispose: () => agents.commands.delete(name) };
     },
-    executeCommand: (name: string) => {
+    executeCommand: (name: string, ...args: unknown[]) => {
+      if (name === "setContext") contexts.set(String(args[0]), args[1]);
       editing.commands.push(`${name} ${editing.active?.document.uri.path ?? ""}`);
       return Promise.resolve();
     },
   },
   languages: {
+    registerCodeLensProvider: (_selector: unknown, provider: vscode.CodeLensProvider) => {
+      editing.lenses = provider;
+      return { dispose: () => undefined };
+    },
     registerInlineValuesProvider: (_language: string, provider: vscode.InlineValuesProvider) => {
       editing.provider = provider;
       return { dispose: () => (editing.provider = undefined) };
@@ -194,10 +206,18 @@ const fake = {
     onDidChangeActiveTextEditor: went.event,
     onDidChangeTextEditorVisibleRanges: scrolled.event,
     createWebviewPanel: panel,
+    registerWebviewPanelSerializer: () => ({ dispose: () => undefined }),
     createTreeView: (_name: string, { treeDataProvider }: vscode.TreeViewOptions<unknown>) => {
-      const view = { treeDataProvider, visible: true, message: "", badge: undefined };
+      const view = {
+        treeDataProvider,
+        visible: true,
+        message: "",
+        badge: undefined,
+        onDidChangeVisibility: new EventEmitter().event,
+        dispose: () => undefined,
+      };
       trees.push(view);
-      return { ...view, onDidChangeVisibility: new EventEmitter().event, dispose: () => undefined };
+      return view;
     },
     createTextEditorDecorationType: () => ({ dispose: () => undefined }),
     createOutputChannel: () => ({ debug: write, info: write, warn: write, error: write, show: () => undefined }),

@@ -28,12 +28,12 @@ def _run(session: Session, rest: str, frame: Frame | None) -> str:
         debugger.restart()
         return debugger.run()
 
-    return resume_quietly(session, again, stay=session.configuration.stopOnExit)
+    return resume_quietly(session, again)
 
 
 @verb("c", "continue", help="run to the next stop or the end")
 def _continue(session: Session, rest: str, frame: Frame | None) -> str:
-    return resume_quietly(session, lambda d: d.run(), stay=session.configuration.stopOnExit)
+    return resume_quietly(session, lambda d: d.run())
 
 
 @verb("rc", "reverse-continue", help="back to the previous stop or the start")

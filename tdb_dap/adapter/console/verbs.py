@@ -225,12 +225,10 @@ def _described(verb: Verb) -> Iterator[str]:
     yield from (f"{'':{_USAGE + 2}}{text}" for text in texts)
 
 
-def resume_quietly(
-    session: Session, go: Callable[[Debugger], Stop], by_instruction: bool = False, stay: bool = True
-) -> str:
+def resume_quietly(session: Session, go: Callable[[Debugger], Stop], by_instruction: bool = False) -> str:
     """Run when the answer to the console line is out; the answer is empty."""
     session.after(lambda: session.event("continued", {"threadId": 1, "allThreadsContinued": True}))
-    resume(session, go, by_instruction=by_instruction, stay=stay)
+    resume(session, go, by_instruction=by_instruction, stay=True)
     return ""
 
 

@@ -15,6 +15,7 @@ from tdb_dap.adapter.protocol.model import ProtocolModel, plain
 from tdb_dap.adapter.requests.sources import mlir_path, mlir_place
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import every_region, memory_reference
+from tdb_dap.adapter.session.verdicts import require_verdicts
 from tdb_dap.errors import BadExpression, BadInput
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def moment(session: Session, arguments: MomentArguments) -> Moment:
 
 @request("tdb/graph", while_running="answer")
 def graph(session: Session, arguments: GraphArguments) -> Graph:
-    """Nodes and edges of final.mlir, with the line of the op that runs next."""
+    """Nodes and edges of final.mlir, with the line of the op that the stop is about."""
     from tdb_dap.engine.source.op_graph import OpGraph
     from tdb_dap.tools.graph import colours
     from tdb_dap.tools.graph.page import edges, nodes
@@ -106,9 +107,9 @@ def graph(session: Session, arguments: GraphArguments) -> Graph:
 
 
 def _lines_now(session: Session) -> list[int]:
-    """Lines of final.mlir of the ops that the next command belongs to."""
-    program, ordinal = session.debugger.program, session.debugger.ordinal
-    return list(program.commands[ordinal].mlir_lines) if ordinal < len(program.commands) else []
+    """Lines of final.mlir of the ops that the stop is about: the editor shows the same."""
+    program, focus = session.debugger.program, session.debugger.last_stop.focus
+    return list(program.commands[focus].mlir_lines) if focus < len(program.commands) else []
 
 
 def _mlir(session: Session) -> MlirFile:
@@ -251,14 +252,16 @@ def results(session: Session) -> Results:
     """
     from tdb_dap.tools.check.blame import first_culprit
 
-    if session.debugger.reference is None:
-        raise BadInput("there is nothing to compare with; set `reference` in the launch configuration")
-    rows = compared_rows(session)
+    withheld = session.debugger.withheld
+    if not withheld:
+        require_verdicts(session)
+    rows = compared_rows(session) if not withheld else []
     culprit = first_culprit(rows)
     return {
         "rows": [_plain(row) for row in rows],
         "first": _plain(culprit) if culprit else None,
         "path": mlir_path(session),
+        "withheld": withheld,
     }
 
 

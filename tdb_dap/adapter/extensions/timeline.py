@@ -41,18 +41,19 @@ _MOST_MARKS = 4096
 
 @request("tdb/time", while_running="answer")
 def time(session: Session, arguments: TimeArguments) -> TimePoint:
-    """Number of commands executed, number of all, and the next command."""
+    """Number of commands executed, number of all, and the command at a moment: now the one that the stop is about."""
     debugger = session.debugger
     commands, source = debugger.program.commands, debugger.program.source
     at = debugger.ordinal if arguments.at is None else arguments.at
+    focus = debugger.last_stop.focus if at == debugger.ordinal else at
     answer: TimePoint = {
         "ordinal": debugger.ordinal,
         "commands": len(commands),
         "at": debugger.program.require_ordinal(at),
     }
-    if at < len(commands):
-        answer["command"] = commands[at].asm
-        records = source.records_of(at)
+    if focus < len(commands):
+        answer["command"] = commands[focus].asm
+        records = source.records_of(focus)
         op = source.op_of(records[0]) if records else None
         if op is not None:
             answer |= {"line": session.traits.line_out(records[0].line), "op": op.name, "location": op.location}

@@ -54,7 +54,7 @@ CAPABILITIES: dict[str, Any] = {'supportsCancelRequest': True,
                                  'label': 'Differs from the reference',
                                  'description': 'Stop after an op whose result is not the expected one. '
                                                 'Needs a reference.',
-                                 'default': False,
+                                 'default': True,
                                  'supportsCondition': True,
                                  'conditionDescription': 'names not to compare, separated by commas; birth: '
                                                          'only where all operands are right'},

@@ -91,7 +91,7 @@ class Graph(TypedDict):
     nodes: list[GraphNode]
     edges: list[GraphEdge]
     currentLines: list[int]
-    """Lines of final.mlir whose op runs next."""
+    """Lines of final.mlir whose op the stop is about."""
 
 
 @exact
@@ -225,6 +225,8 @@ class Results(TypedDict):
     """The first that differs."""
     path: str | None
     """Of final.mlir; null where it is no file on disk."""
+    withheld: str
+    """Why nothing is compared although there is a reference: the run has other inputs. Else empty."""
 
 
 class Finding(SanitizerFinding):

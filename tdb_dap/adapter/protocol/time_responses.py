@@ -18,7 +18,7 @@ class Moment(TypedDict):
     commands: int
     """Commands of the program."""
     lines: list[int]
-    """Lines of final.mlir whose op runs next."""
+    """Lines of final.mlir whose op the stop is about."""
     source: NotRequired[dict[str, Any]]
     """The final.mlir of the line as a Source of the Debug Adapter Protocol; missing where the model has none."""
     line: NotRequired[int]

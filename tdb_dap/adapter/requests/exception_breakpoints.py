@@ -17,8 +17,9 @@ from tdb_dap.adapter.protocol.types import (
 from tdb_dap.adapter.requests.sanitizers import Sanitizing
 from tdb_dap.adapter.session.answering import Answering
 from tdb_dap.adapter.session.handlers import provides, request
+from tdb_dap.adapter.session.verdicts import missing_for_verdicts
 from tdb_dap.engine.checks.exception_filters import FILTERS, filters_named
-from tdb_dap.engine.checks.reference_checks import CHECKS, Difference
+from tdb_dap.engine.checks.reference_checks import CHECKS, MISMATCH, Difference
 from tdb_dap.engine.checks.wrong_elements import texts
 from tdb_dap.engine.sanitizers import BY_NAME, chosen
 from tdb_dap.errors import BadExpression, TdbError
@@ -44,15 +45,24 @@ _MOST_COMMANDS = 200_000
 
 
 class ExceptionFilters:
-    """The filters that are switched on; name -> condition or None. They outlive a reload."""
+    """The filters that are switched on; name -> condition or None. They outlive a reload.
+
+    ``are_initial``: the client has set them before the program started.
+    """
 
     def __init__(self) -> None:
         self.wanted: dict[str, str | None] = {}
+        self.are_initial = True
+
+    def in_force(self, session: Session) -> dict[str, str | None]:
+        """Those of ``wanted`` that the launch configuration does not leave to the user."""
+        without = MISMATCH if self.are_initial and not session.configuration.stopOnDifference else ""
+        return {name: condition for name, condition in self.wanted.items() if name != without}
 
     def apply(self, session: Session) -> None:
         """Hand them to the engine, if there is one already."""
         if session.has_program:
-            session.debugger.set_checks(filters_named({**session.feature(Sanitizing).wanted, **self.wanted}))
+            session.debugger.set_checks(filters_named({**session.feature(Sanitizing).wanted, **self.in_force(session)}))
 
 
 @provides("exceptionBreakpointFilters")
@@ -89,6 +99,7 @@ def set_exception_breakpoints(
             answer = Breakpoint(verified=False, message=str(error), reason="failed")
         answers.append(answer)
     session.feature(ExceptionFilters).wanted = wanted
+    session.feature(ExceptionFilters).are_initial = not session.configured
     session.feature(ExceptionFilters).apply(session)
     return SetBreakpointsResponseBody(breakpoints=answers)
 
@@ -113,8 +124,7 @@ def _answer(session: Session, name: str) -> Breakpoint:
     if name not in FILTERS:
         return Breakpoint(verified=False, message=f"there is no filter {name!r}", reason="failed")
     if FILTERS[name].needs_reference and session.has_program and not _compares(session):
-        message = "nothing to compare with; set `reference` in the launch configuration"
-        return Breakpoint(verified=False, message=message, reason="failed")
+        return Breakpoint(verified=False, message=missing_for_verdicts(session), reason="failed")
     if FILTERS[name].needs_lockstep and session.has_program and not session.debugger.machine.compares:
         message = 'nothing to compare with; set `backend` to "lockstep" in the launch configuration'
         return Breakpoint(verified=False, message=message, reason="failed")
@@ -123,14 +133,14 @@ def _answer(session: Session, name: str) -> Breakpoint:
 
 @request("exceptionInfo", capability="supportsExceptionInfoRequest")
 def exception_info(session: Session, arguments: ExceptionInfoArguments) -> ExceptionInfoResponseBody:
-    """The finding of the last stop; of a wrong result also its first wrong element, and who wrote that."""
+    """The finding of the last stop; of a wrong result also its first wrong element, who wrote that, and why."""
     finding = session.debugger.last_stop.finding
     if finding is None:
         raise TdbError("the program has not stopped because of an exception")
     details, description = list(finding.details), finding.text
     if isinstance(finding, Difference) and len(session.debugger.program.commands) <= _MOST_COMMANDS:
         wrong = list(texts(session.debugger.scope(finding.focus, "op")))
-        details[:0] = wrong
+        details[:0] = [*wrong, *session.feature(Sanitizing).causes(session.debugger, finding.focus)]
         description = finding.brief if wrong else finding.text
     return ExceptionInfoResponseBody(
         exceptionId=finding.filter,

@@ -17,6 +17,7 @@ from tdb_dap.adapter.requests.variable_nodes import logged
 from tdb_dap.adapter.session.answering import Answering
 from tdb_dap.adapter.session.launch_configuration import Configuration, validated
 from tdb_dap.adapter.session.progress import Progress
+from tdb_dap.adapter.session.verdicts import missing_for_verdicts
 from tdb_dap.engine.control.listener import Listener
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.engine.rendering.printable import counted
@@ -127,6 +128,9 @@ def open_program(session: Session, configuration: Configuration) -> Debugger:
             backend_token=configuration.backendToken,
             recording=configuration.recording,
         )
+        reference = debugger.reference
+        if reference is not None and (doubt := reference.doubt(debugger.machine)):
+            debugger.withhold_reference(doubt)
         if configuration.measured is not None:
             measured_times(debugger.program, Path(configuration.measured))  # what is wrong with it is said at once
         return debugger
@@ -164,8 +168,12 @@ def _answering(session: Session, configuration: Configuration, history_limit: in
     report = weights_report(model, float_model) if float_model is not None else None
     for fault in report.faults[:_MOST_WEIGHTS] if report is not None else ():
         notice(f"wrong weight: {fault.tensor} in {fault.net}: {fault.summary}")
-    wanted = session.feature(ExceptionFilters)
-    watch = FloatReference(debugger.program, model, prompt, (), float_model, lambda: MISMATCH in wanted.wanted, report)
+    filters = session.feature(ExceptionFilters)
+
+    def stops() -> bool:
+        return MISMATCH in filters.in_force(session)
+
+    watch = FloatReference(debugger.program, model, prompt, (), float_model, stops, report)
     debugger.observers.append(watch)
     session.feature(Answering).begin(watch, [folder, *([float_model.folder] if float_model is not None else [])])
     return debugger
@@ -216,10 +224,11 @@ def take_over(session: Session, debugger: Debugger, configuration: Configuration
             "as one program.",
             "important",
         )
-    if configuration.inputs is None and program.context.inputs is None and not program.brings_inputs:
-        session.output(
-            "No inputs are given: all inputs are zero. Set `inputs` in the launch configuration.", "important"
-        )
+    if debugger.withheld:
+        missing = missing_for_verdicts(session)
+        session.output(f"{missing[0].upper()}{missing[1:]}.", "important")
+    elif program.inputs and not debugger.machine.inputs and not program.brings_inputs:
+        session.output("No inputs are given: all inputs are zero. reload input FILE gives them.", "important")
     for subnet in program.subnets:
         is_known = subnet.run_mode in ("TPU_STATIC", "CPU", "SWITCH", "MERGE") or program.is_computed(subnet)
         if not is_known and subnet.stop > subnet.start:

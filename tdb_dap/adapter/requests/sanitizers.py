@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Any
 from tdb_dap.adapter.protocol.model import plain
 from tdb_dap.adapter.requests.sources import mlir_path, mlir_place
 from tdb_dap.adapter.session.handlers import request
-from tdb_dap.engine.sanitizers import BY_NAME, chosen
+from tdb_dap.engine.sanitizers import BY_NAME, chosen, made
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.protocol.responses import Findings
     from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.control.debugger import Debugger
+    from tdb_dap.engine.control.observers import Observer
     from tdb_dap.engine.control.stops import Finding
+
+
+_CAUSES = ("hazard", "decode")
+"""Sanitizers that need no run, and whose findings make results wrong."""
+
+_MOST_CAUSES = 3
 
 
 class Sanitizing:
@@ -21,11 +29,13 @@ class Sanitizing:
     def __init__(self) -> None:
         self.wanted: dict[str, str | None] = {}
         self._findings: dict[tuple[str, int, str], Finding] = {}
+        self._ahead: dict[str, Observer] = {}
 
     def begin(self, entries: list[str]) -> None:
         """A program is loaded: nothing is known of it yet."""
         self.forget()
         self.wanted = chosen(entries)
+        self._ahead = made(dict.fromkeys(_CAUSES))
 
     def forget(self) -> None:
         """Switch them off."""
@@ -39,6 +49,13 @@ class Sanitizing:
             return False
         self._findings[key] = finding
         return True
+
+    def causes(self, debugger: Debugger, focus: int) -> list[str]:
+        """Findings ahead of the run about the commands of an op and of its operands, a line each."""
+        from tdb_dap.engine.sanitizers.survey import known_causes
+
+        causes = known_causes(debugger, self._ahead.values(), focus)
+        return [f"{finding.text} [{finding.filter}]" for finding in causes[:_MOST_CAUSES]]
 
     @property
     def findings(self) -> list[Finding]:

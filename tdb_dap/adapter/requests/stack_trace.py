@@ -21,6 +21,7 @@ from tdb_dap.adapter.requests.stopped_event import core_of, focus_of, thread_id
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.handles import Frame, Level
 from tdb_dap.adapter.session.references import instruction_reference
+from tdb_dap.engine.rendering.printable import elided
 from tdb_dap.engine.source.op_records import name_of
 from tdb_dap.errors import TdbError
 
@@ -57,9 +58,17 @@ def stack_trace(session: Session, arguments: StackTraceArguments) -> StackTraceR
     return StackTraceResponseBody(stackFrames=shown[start:stop], totalFrames=len(shown))
 
 
+_LETTERS = 26
+"""Of a name in the call stack: more do not fit a side bar of usual width."""
+
+
 def _formatted(session: Session, frame: StackFrame, wanted: StackFrameFormat | None) -> StackFrame:
-    """The frame's name with what the client asks for besides: module, operands, line."""
+    """The frame's name with what the client asks for besides: module, operands, line.
+
+    Without a format, names of layers are elided: clients cut off the end of a row, which is what tells them apart.
+    """
     if wanted is None:
+        frame.name = " ".join(elided(word, _LETTERS) for word in frame.name.split(" "))
         return frame
     known = session.handles.frame(frame.id)
     everything = wanted.includeAll

@@ -69,11 +69,12 @@ def resume(
 ) -> None:
     """Let the program run when the response is out, and report where it stops.
 
-    ``by_instruction``: the user looks at commands, not at ops; ``stay``: do not end at the end, stop there.
+    ``by_instruction``: the user looks at commands, not at ops; ``stay``: stop at the end also in a session that ends
+    there.
     """
     debugger = session.debugger
     session.by_instruction = by_instruction
-    stay = stay and not debugger.at_end
+    stay = session.configuration.stopOnExit or (stay and not debugger.at_end)
     session.after(lambda: run(session, debugger, go, stay))
 
 
@@ -83,6 +84,7 @@ def run(session: Session, debugger: Debugger, go: Callable[[Debugger], Stop], st
     _note_outdated(session, debugger)
     debugger.forget_pause()
     session.handles.clear()
+    was_over = debugger.at_end
     session.running = True
     try:
         with _progress(session, debugger):
@@ -96,7 +98,7 @@ def run(session: Session, debugger: Debugger, go: Callable[[Debugger], Stop], st
     if stop.reason == "breakpoint":
         session.by_instruction = stop.level == "command"
     if not session.unreported:
-        report(session, stop, stay)
+        report(session, stop, stay, shows_outputs=not was_over)
 
 
 @dataclass
@@ -149,7 +151,7 @@ def step(session: Session, count: int, unit: Unit, thread: int, single: bool | N
 def continue_(session: Session, arguments: ContinueArguments) -> dict[str, Any]:
     """Run to the next stop or the end; ``singleThread``: stops of other cores do not count."""
     go = alone(session, arguments.threadId, arguments.singleThread, lambda d: d.run())
-    resume(session, go, stay=session.configuration.stopOnExit)
+    resume(session, go)
     return {"allThreadsContinued": True}
 
 

@@ -22,7 +22,7 @@ _REASONS: dict[Reason, str] = {"end": "step"}
 
 _DESCRIPTIONS: dict[Reason, str] = {
     "entry": "At the start",
-    "end": "At the end: every command has been executed",
+    "end": "At the end: every command has been executed; reverse works",
 }
 
 
@@ -46,8 +46,8 @@ def focus_of(session: Session, core: int) -> int:
     return next((o for o in range(stop.ordinal, len(commands)) if commands[o].core == core), len(commands))
 
 
-def report(session: Session, stop: Stop, stay: bool) -> None:
-    """Send what follows from a stop. ``stay``: at the end of the program, stop there again.
+def report(session: Session, stop: Stop, stay: bool, shows_outputs: bool) -> None:
+    """Send what follows from a stop. ``stay``: at the end of the program, stop there.
 
     At a command that cannot be executed the program stops and stays: memory, edits and the way back are all there.
     """
@@ -60,8 +60,9 @@ def report(session: Session, stop: Stop, stay: bool) -> None:
         if session.configuration.without_debugging:
             end(session, 1)
             return
-    if stop.reason == "end" and not stay:
+    if stop.reason == "end" and shows_outputs:
         _show_outputs(session)
+    if stop.reason == "end" and not stay:
         end(session, 0)
     else:
         stopped(session, stop)

@@ -45,13 +45,13 @@ class Configuration(BaseModel):
     inputs: str | None = Field(
         None,
         description="Input data: an .npz file by input name, or raw bytes as the device gets them. Default: "
-        "input_ref_data.dat of the context directory, else zeros.",
+        "those next to the model (input_ref_data.dat, ..._in_f32.npz, input.npz), else zeros.",
     )
     reference: str | list[str] | None = Field(
         None,
         description="Expected data: one or several .npz files by tensor name, or another context directory, which is "
         "run on the same inputs; with `prompt` the folder of the model before conversion (config.json, .safetensors). "
-        "Turns comparison on.",
+        "Default: that next to the model (..._tpu_outputs.npz, ref.npz). Turns comparison on.",
     )
     backend: str = Field(
         "numpy",
@@ -109,7 +109,14 @@ class Configuration(BaseModel):
         description="Stage of a net compiled for several input shapes. Default: the one that takes the inputs.",
     )
     stopOnEntry: bool = Field(True, description="Stop before the first command.")
-    stopOnExit: bool = Field(False, description="Stop after the last command so the outputs can be inspected.")
+    stopOnDifference: bool = Field(
+        True,
+        description="Stop where a result differs from the reference, if the client's filter is on; false: only after "
+        "the filter is switched on again in the session.",
+    )
+    stopOnExit: bool = Field(
+        True, description="Stop after the last command, where outputs can be inspected; false: end the session there."
+    )
     tolerance: Tolerance | None = Field(
         None, description="Limits within which a tensor counts as equal to the reference."
     )

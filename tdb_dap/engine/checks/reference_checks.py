@@ -162,6 +162,7 @@ CHECKS: tuple[Filter, ...] = (
         "Differs from the reference",
         "Stop after an op whose result is not the expected one. Needs a reference.",
         Mismatch.of,
+        default=True,
         condition=f"names not to compare, separated by commas; {BIRTH}: only where all operands are right",
         needs_reference=True,
     ),

@@ -35,7 +35,8 @@ class Debugger:
     """One program on one machine, with breakpoints and observers.
 
     ``inspector``: the present moment, which observers see as well. ``observers``: called while running, in order.
-    ``listener``: what is said while it runs; it may be replaced at any time.
+    ``listener``: what is said while it runs; it may be replaced at any time. ``withheld``: why there is no
+    ``reference`` although its file is there; empty otherwise.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Debugger:
         self.program = program
         self.machine = machine
         self.reference = reference
+        self.withheld = ""
         self.inspector = Inspector(program, machine, reference, listener or Listener())
         self.breakpoints = Breakpoints(program)
         self.observers: list[Observer] = []
@@ -69,6 +71,11 @@ class Debugger:
     @listener.setter
     def listener(self, listener: Listener) -> None:
         self.inspector.listener = listener
+
+    def withhold_reference(self, reason: str) -> None:
+        """Compare nothing with the reference: its verdicts would accuse ops of what the inputs have caused."""
+        self.withheld = reason
+        self.reference = self.inspector.reference = None
 
     @property
     def last_stop(self) -> Stop:

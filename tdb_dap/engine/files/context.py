@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tdb_dap.engine.files.data_files import data_of
 from tdb_dap.engine.files.location_files import existing, locations_of, noted
-from tdb_dap.engine.files.reference_files import compilation, reference_of
+from tdb_dap.engine.files.reference_files import compilation
 from tdb_dap.engine.files.work_folders import is_work_model, own_work_model, work_file, work_source
 from tdb_dap.errors import BadInput
 
@@ -62,13 +63,14 @@ class Context:
             if is_work_model(bmodel):
                 return cls._of_work_folder(bmodel)
             mlir = existing(directory / "final.mlir")
+            data = data_of(directory)
             return cls(
                 directory,
                 bmodel,
                 mlir,
                 locations_of(directory, bmodel, mlir),
-                existing(directory / "input_ref_data.dat"),
-                reference_of(directory),
+                data.inputs,
+                data.reference,
             )
         except OSError as error:
             raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None

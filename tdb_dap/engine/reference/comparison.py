@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
-from tdb_dap.engine.reference.metrics import Metrics, Room, measure
+from tdb_dap.engine.reference.metrics import Metrics, Room, measure, similarity_text
 from tdb_dap.engine.reference.tolerance import Tolerance
 
 
@@ -76,7 +76,8 @@ class Comparison:
 def brief(comparison: Comparison) -> str:
     """The summary with the number of elements that differ, and none of them."""
     metrics = comparison.metrics
-    text = f"{comparison.verdict}: cosine {metrics.cosine:.6f}, euclidean {metrics.euclidean:.6f}"
+    similarities = f"cosine {similarity_text(metrics.cosine)}, euclidean {similarity_text(metrics.euclidean)}"
+    text = f"{comparison.verdict}: {similarities}"
     text += f", max difference {metrics.max_abs:.6g}"
     if metrics.nan_count:
         text += f", {metrics.nan_count} NaN"

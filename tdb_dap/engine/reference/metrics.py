@@ -69,6 +69,11 @@ class Metrics:
         return self.bad_count / self.size if self.size else 0.0
 
 
+def similarity_text(value: float) -> str:
+    """Cosine or Euclidean similarity, six digits; ``< -1`` where its size means only that there is none."""
+    return "< -1" if value < -1 else f"{value:.6f}"
+
+
 def measure(
     actual: Array,
     expected: Array,

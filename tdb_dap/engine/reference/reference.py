@@ -34,6 +34,8 @@ class Reference:
 
     title = "the reference"
     reason = ""
+    is_computed = False
+    """Whether it was computed on the inputs of the run that is compared with it."""
 
     def __init__(
         self,
@@ -214,6 +216,20 @@ class Reference:
             if compare(tensor.name, *sides, tolerance, tensor.dtype, abs(tensor.scale) or 1.0).complaints:
                 names.append(tensor.name)
         return names
+
+    def doubt(self, machine: Machine) -> str:
+        """Why no difference from it would say anything of an op: the run has other inputs. Empty if it has the same."""
+        if self.is_computed:
+            return ""
+        names = ", ".join(path.name for path in self.paths)
+        if others := self.other_inputs(machine):
+            which = "all inputs are zero, and" if not machine.inputs else f"{', '.join(others)}:"
+            return f"{which} {names} was made with other numbers"
+        program = machine.program
+        is_unknown = any(self.own_name(tensor.name) is None for tensor in program.inputs)
+        if is_unknown and not machine.inputs and not program.brings_inputs:
+            return f"all inputs are zero, and the inputs that {names} was made with are not given"
+        return ""
 
     def compare(self, machine: Machine, value: MappedTensor) -> Comparison | None:
         """Compare what a value holds now; None if the reference does not know it or it cannot be read.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from tdb_dap.engine.hardware.dtypes import BY_NAME
-from tdb_dap.engine.reference.metrics import Metrics
+from tdb_dap.engine.reference.metrics import Metrics, similarity_text
 from tdb_dap.engine.reference.name_patterns import fits
 from tdb_dap.errors import BadInput
 
@@ -49,9 +49,8 @@ class Tolerance:
             complaints += _below("cosine", metrics.cosine, self.cosine)
             complaints += _below("euclidean", metrics.euclidean, self.euclidean)
             if self.channel is not None and metrics.channel <= self.channel and not metrics.broken:
-                complaints.append(
-                    f"channel {metrics.worst_channel} euclidean {metrics.channel:.6f} (limit {self.channel:g})"
-                )
+                similarity = similarity_text(metrics.channel)
+                complaints.append(f"channel {metrics.worst_channel} euclidean {similarity} (limit {self.channel:g})")
         complaints += _above("max difference", metrics.max_abs, self.max_abs)
         complaints += _above("ULP", metrics.max_ulp, self.ulp)
         complaints += _above("share of bad elements", metrics.bad_share, self.bad_share)
@@ -68,7 +67,7 @@ def _not_numbers(metrics: Metrics) -> str:
 
 
 def _below(what: str, number: float, limit: float) -> list[str]:
-    return [] if number > limit else [f"{what} {number:.6f} (limit {limit:g})"]
+    return [] if number > limit else [f"{what} {similarity_text(number)} (limit {limit:g})"]
 
 
 def _above(what: str, number: float | None, limit: float | None) -> list[str]:

@@ -24,6 +24,14 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
+def elided(name: str, length: int) -> str:
+    """A name of at most ``length`` letters; ``…`` replaces what is left out, a third is of its end."""
+    if len(name) <= length:
+        return name
+    tail = (length - 1) // 3
+    return f"{name[: length - 1 - tail]}…{name[len(name) - tail :]}"
+
+
 def quoted(text: str) -> str:
     """Quote of a user's text: in quotes, in one line, and no more than its beginning."""
     return repr(text if len(text) <= _LONGEST_QUOTED else f"{text[: _LONGEST_QUOTED - 3]}...")

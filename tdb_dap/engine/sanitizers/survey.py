@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.engine.control.observers import Announcer, Heard, Observer
 from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.sanitizers.static_analysis import Known
 from tdb_dap.engine.sanitizers.suppression import Suppressing
 from tdb_dap.errors import BackendFailed, NotSimulated
@@ -67,6 +68,23 @@ def known_ahead(debugger: Debugger, sanitizers: Iterable[Observer]) -> list[Find
                 f for f in findings if not isinstance(observer, Suppressing) or observer.keeps(debugger.inspector, f)
             ]
     return sorted(reported, key=lambda finding: finding.focus)
+
+
+def known_causes(debugger: Debugger, sanitizers: Iterable[Observer], focus: int) -> list[Finding]:
+    """Findings ahead of the run about the op of a command, or about writes to its operands since these were made."""
+    concerned: set[int] = set()
+    records = [record for record in debugger.program.source.records if record.ordinals]
+    for record in debugger.program.source.records_of(focus):
+        concerned.update(record.ordinals)
+        for value in record.operands:
+            makers = [r for r in records if r.first < record.first and any(v.name == value.name for v in r.results)]
+            if value.view is None or not makers:
+                continue
+            start, place = max(r.first for r in makers), ByteRanges.of(value.view)
+            concerned.update(
+                debugger.machine.accesses.touching(place, reads=False, writes=True, start=start, stop=record.last)
+            )
+    return [f for f in known_ahead(debugger, sanitizers) if concerned & {f.focus, *f.related}]
 
 
 def _known(observer: Observer) -> Known | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from tdb_dap.engine.reference.metrics import similarity_text
 from tdb_dap.engine.rendering.printable import aligned, counted, table_row
 from tdb_dap.tools.check.schema import ORIGINS, RULE, LayerRow, Report, Row
 from tdb_dap.tools.check.shadows import lines as shadow_lines
@@ -117,8 +118,8 @@ def cells(row: Row) -> tuple[str, ...]:
     if numbers is not None:
         ulp = "" if numbers.max_ulp is None else f"{numbers.max_ulp:.0f}"
         known = (
-            f"{numbers.cosine:.6f}",
-            f"{numbers.euclidean:.6f}",
+            similarity_text(numbers.cosine),
+            similarity_text(numbers.euclidean),
             f"{numbers.max_abs:.4g}",
             ulp,
             f"{numbers.bad_share:.1%}",

@@ -52,7 +52,8 @@ class Job:
         if debugger.reference is None:
             own = debugger.program.context.reference
             of_own = model.inputs is not None and own is not None and not model.references
-            hint = f"; {own.name} is for the inputs next to it: leave --inputs out to use it" if of_own and own else ""
+            hint = f"; {debugger.withheld}: give --inputs" if debugger.withheld else ""
+            hint += f"; {own.name} is for the inputs next to it: leave --inputs out to use it" if of_own and own else ""
             raise BadInput(
                 f"{model.context}: nothing to compare with; give --reference R.npz, the ..._tpu_outputs.npz{hint}"
             )

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         view.text("tdb-dap: a debugger for compiled TPU models", "bold")
         view.text(f"Sample: a small convolutional net, compiled for a chip that is not here. {SAMPLE}")
         configuration = {"program": SAMPLE, "inputs": SAMPLE / "input.npz", "reference": SAMPLE / "ref.npz"}
-        console.start({name: str(path) for name, path in configuration.items()} | {"stopOnExit": True}, ["mismatch"])
+        console.start({name: str(path) for name, path in configuration.items()}, ["mismatch"])
         for title, lines in STORY:
             view.text(f"\n> {title}", "bold cyan")
             for line in lines:

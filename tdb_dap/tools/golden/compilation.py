@@ -157,10 +157,6 @@ def _of_context(path: Path) -> dict[str, Path]:
     return paths
 
 
-_DATA = {"mlir_input": ("input.npz", "inputs.npz"), "tpu_output": ("ref.npz", "reference.npz")}
-"""File -> names that it has next to a bmodel without the compiler's list."""
-
-
 def _alone(path: Path) -> Files:
     """A context without the compiler's list of files: the bmodel, its source and data next to it. BadInput if none."""
     try:
@@ -173,10 +169,8 @@ def _alone(path: Path) -> Files:
         paths["final_mlir"] = context.mlir
     if context.reference is not None:
         paths["tpu_output"] = context.reference
-    for key, names in _DATA.items():
-        for name in names:
-            if (context.directory / name).is_file():
-                paths.setdefault(key, context.directory / name)
+    if context.inputs is not None and context.inputs.suffix != ".dat":
+        paths["mlir_input"] = context.inputs
     return Files(context.directory, paths, is_deployed=True, is_alone=True)
 
 

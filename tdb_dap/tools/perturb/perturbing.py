@@ -18,6 +18,7 @@ from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import BadInput, NotSimulated
+from tdb_dap.system.notices import picked_up
 from tdb_dap.system.scratch import scratch_directory
 from tdb_dap.tools.golden.bounds import spread
 from tdb_dap.tools.golden.formats import TensorType
@@ -62,6 +63,7 @@ def perturbed(
     data = inputs or program.context.inputs
     if data is None:
         raise BadInput(f"{context}: perturb needs --inputs X.npz: zeros have no last place")
+    picked_up(inputs=data if inputs is None else None)
     source = text_of(context)
     level = Level(source.stem, source)
     given = numbers(load_inputs(data, program.inputs), program.inputs)

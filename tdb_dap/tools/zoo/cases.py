@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import glob
 import hashlib
 import os
 import re
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from tdb_dap.engine.files.context import MODELS, Context
+from tdb_dap.engine.files.data_files import DataFiles
 from tdb_dap.engine.files.work_folders import own_work_model, stem_of, work_source
 from tdb_dap.engine.program.model_files import open_model_file
 from tdb_dap.errors import BadInput
@@ -21,11 +21,6 @@ Ask = Literal["run", "check", "sanitize", "profile", "hashes"]
 ASKS: tuple[Ask, ...] = get_args(Ask)
 """All that can be done with a case, in the order in which it is done."""
 
-_MADE_INPUTS = "*_in_f32.npz"
-"""Name that the compiler gives to the inputs, next to the context or in it."""
-
-_INPUTS = ("input.npz", "inputs.npz")
-_REFERENCES = ("ref.npz", "reference.npz")
 _OUTPUTS = ("runtime.npz", "outputs.npz")
 
 _HEADER = 64 << 10
@@ -138,24 +133,15 @@ def described(case: Case) -> Case:
     attributes = _module(case.context)
     folder = case.context if case.context.is_dir() else case.context.parent
     name = stem_of(case.context).removesuffix(".bmodel")
-    reference = (
-        case.reference
-        or _sibling(folder, _REFERENCES)
-        or _lonely(folder.parent, f"{glob.escape(folder.name)}*_tpu_outputs.npz")
-    )
-    inputs = (
-        case.inputs
-        or _sibling(folder, _INPUTS)
-        or _lonely(folder, _MADE_INPUTS)
-        or _lonely(folder.parent, _MADE_INPUTS)
-    )
+    data = _data(case.context)
+    reference = case.reference or data.reference
     return replace(
         case,
-        asks=case.asks or ("check" if reference is not None or _has_reference(case.context) else "run", "sanitize"),
+        asks=case.asks or ("check" if reference is not None else "run", "sanitize"),
         model=case.model or attributes.get("model") or name,
         chip=(case.chip or attributes.get("chip", "")).upper() or _chip_of(case.context),
         precision=case.precision or attributes.get("mode", "") or "?",
-        inputs=inputs,
+        inputs=case.inputs or data.inputs,
         reference=reference,
         outputs=case.outputs or _sibling(folder, _OUTPUTS),
     )
@@ -169,22 +155,17 @@ def _chip_of(context: Path) -> str:
         return "?"
 
 
-def _has_reference(context: Path) -> bool:
-    """Whether the compiler has left values of the tensors."""
+def _data(context: Path) -> DataFiles:
+    """Data next to the model; none where it cannot be opened."""
     try:
-        return Context.find(context).reference is not None
+        files = Context.find(context)
     except BadInput:
-        return False
+        return DataFiles()
+    return DataFiles(files.inputs, files.reference)
 
 
 def _sibling(folder: Path, names: Iterable[str]) -> Path | None:
     return next((folder / name for name in names if (folder / name).is_file()), None)
-
-
-def _lonely(folder: Path, pattern: str) -> Path | None:
-    """The one file of a folder that fits; None if there are several."""
-    files = [path for path in folder.glob(pattern) if path.is_file()]
-    return files[0] if len(files) == 1 else None
 
 
 _NAME = re.compile(r"^module @(?:\"([^\"]*)\"|([\w.$-]+))", re.MULTILINE)

@@ -58,7 +58,10 @@ describe("DebugClient", function () {
     await client.stepBackRequest({ threadId: thread.id });
     await back;
 
-    await Promise.all([client.waitForEvent("terminated"), client.continueRequest({ threadId: thread.id })]);
+    const end = client.waitForEvent("stopped");
+    await client.continueRequest({ threadId: thread.id });
+    assert.match((await end).body.description, /^At the end/);
+    await Promise.all([client.waitForEvent("terminated"), client.terminateRequest()]);
   });
 
   it("is refused a launch without a model, in words", async () => {

@@ -116,7 +116,8 @@
   (session-check (= pool (line-number-at-pos)) "a step back returns to it (%d)" (line-number-at-pos))
 
   (dap-breakpoint-delete-all)
-  (dap-continue (dap--cur-session) (dap--debug-session-thread-id (dap--cur-session)))
+  (session-resume #'dap-continue (dap--cur-session) (dap--debug-session-thread-id (dap--cur-session)))
+  (dap-disconnect (dap--cur-session))
   (session-wait "the end" (lambda () session-ended))
   (message "ok: the session ended")
 

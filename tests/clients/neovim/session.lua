@@ -110,7 +110,8 @@ frame = resume(dap.step_back)
 check(frame.line == pool, "a step back returns to it (%d)", frame.line)
 
 dap.clear_breakpoints()
-dap.continue()
+resume(dap.continue)
+dap.terminate()
 wait("the end", function()
   return dap.session() == nil
 end)

@@ -14,7 +14,7 @@ const says = (selector, pattern) => eventually(`${pattern} in ${selector}`, asyn
 /** Texts, names and tips of the view that are English sentences; those of memories and tensors are not ours. */
 const english = () => view.locator("button, option, label, th, dt, h1, h2, [title], [aria-label]").evaluateAll((all) =>
   all.flatMap((element) => [element.children.length === 0 ? element.textContent : "", ...["title", "aria-label"].map((name) => element.getAttribute(name) ?? "")])
-    .filter((text) => /[a-z]{2,} [a-z]{2,}/i.test(text) && !/[\u4e00-\u9fff]/.test(text) && !/ memory\b|_/.test(text)));
+    .filter((text) => /[a-z]{2,} [a-z]{2,}/i.test(text) && !/[\u4e00-\u9fff]/.test(text) && !/ memory\b|_|[^ ]…$/.test(text)));
 
 describe("in Chinese", () => {
   step("a .bmodel says what it is, and debugs", async () => {

@@ -109,6 +109,26 @@ describe("the container TPU", () => {
     await adaptersAre(0);
   });
 
+  step("shows a view again after a reload of the window, and keeps no tab that would stay empty", async () => {
+    const tab = (name) => page.locator(".tab", { hasText: name });
+    const reload = async () => {
+      await Promise.all([page.waitForEvent("load"), workbench.command("Developer: Reload Window")]);
+      await page.locator(".explorer-folders-view, .part.sidebar .monaco-list-row").first().waitFor({ timeout: 60_000 });
+    };
+    await row("Graph").click();
+    await workbench.webview(".node, svg", "ops");
+    await reload();
+    await workbench.webview(".node, svg", "ops", 60_000);
+    await workbench.command("TDB: Show Compare Table");
+    await workbench.webview("button.primary", "This model is not running");
+    await reload();
+    await eventually("the graph alone", async () => (await tab("Compare").count()) === 0 && (await tab("Graph").count()) === 1, 60_000);
+    await workbench.webview(".node, svg", "ops");
+    await workbench.shot("container-reloaded");
+    await workbench.command("View: Close All Editors");
+    await adaptersAre(0);
+  });
+
   step("shows a weight as a picture, without a session", async () => {
     await expand("Weights");
     const weight = page.locator(".part.sidebar .monaco-list-row", { hasText: /^w1f32/ });

@@ -84,9 +84,13 @@ describe("F5 in final.mlir, without a launch.json", () => {
     await workbench.command("Remove All Breakpoints");
   });
 
-  step("ends when the model has run to its end", async () => {
+  step("stands at the end of the model, where outputs are shown and Step Back works", async () => {
     await workbench.key("F5");
-    // The pooling is one of several commands of its op: the breakpoint may be met again, by another core or slice.
+    await workbench.console("softmax16_Softmax = f32").waitFor();
+    await workbench.key("F5"); // once too often
+    await workbench.press("Step Back");
+    await eventually("the yellow line", () => workbench.yellowLine());
+    await workbench.key("Shift+F5");
     await workbench.ended();
   });
 });

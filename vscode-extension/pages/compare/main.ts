@@ -6,9 +6,18 @@ import { button, html } from "../shared/dom";
 import { ask } from "../shared/host";
 import { t } from "../shared/l10n";
 import type { Order } from "../shared/order";
-import { chooseReference, debug, follow, openLine, travel, viewTensor } from "../shared/session";
+import {
+  chooseInput,
+  chooseReference,
+  debug,
+  follow,
+  openLine,
+  showOnlyFailed,
+  travel,
+  viewTensor,
+} from "../shared/session";
 import { Table } from "../shared/table";
-import { count } from "../shared/text";
+import { count, labelsOf } from "../shared/text";
 import { curveOf, isForeign, shownRows, subjectOf, type ColumnName } from "./model";
 import { Plot } from "./plot";
 import { columns, verdictName } from "./table";
@@ -17,8 +26,12 @@ import { columns, verdictName } from "./table";
 const COMPLETE = "complete";
 /** Comparing replays the program up to now. Where that takes longer, it waits until the user asks for it. */
 const FAST_MILLISECONDS = 2000;
+/** Pixels of a page with few columns (as in compare.css); letters of a name. */
+const NARROW = 560;
+const LETTERS = { wide: 44, narrow: 22 } as const;
 const NOTHING: ComparedRows = { rows: [], first: null };
 const TO_CHOOSE = [t("Choose a reference …"), chooseReference] as const;
+const TO_GIVE_INPUTS = [t("Choose an Input …"), chooseInput] as const;
 const TO_DEBUG = [t("Start Debugging"), debug] as const;
 
 const status = html("span", { class: "status", role: "status" });
@@ -31,11 +44,17 @@ const text = html("input", {
   "aria-label": t("Filter by op, tensor or line"),
   input: list,
 });
-const onlyFailed = box("failed", t("only what differs"));
-const onlyResults = box("results", t("only results"));
+const onlyFailed = box("failed", t("only what differs"), () => {
+  showOnlyFailed(onlyFailed.input.checked); // in the side bar, too
+  list();
+});
+onlyFailed.input.checked = true;
+const onlyResults = box("results", t("only results"), list);
 const plot = new Plot(t("1 - cosine, over the ops"), choose);
 const classOf = (row: Row) => (isFirst(row) ? `${row.verdict} culprit` : row.verdict);
-const table = new Table<Row, ColumnName>(t("Compared tensors"), columns(isFirst), classOf, {
+let labels: ReadonlyMap<string, string> = new Map();
+const labelOf = (name: string) => labels.get(name) ?? name;
+const table = new Table<Row, ColumnName>(t("Compared tensors"), columns(isFirst, labelOf), classOf, {
   chosen: choose,
   opened: (row) => {
     viewTensor(subjectOf(row).expression, subjectOf(row).ordinal);
@@ -78,6 +97,11 @@ follow({
     status.textContent = t("The program has moved on. Compare up to here to compare again; this takes a while.");
     return Promise.resolve();
   },
+  onlyFailed: (isWanted) => {
+    onlyFailed.input.checked = isWanted;
+    list();
+  },
+  compared: () => (isFast ? Promise.resolve() : load()),
   ended: () => {
     turn++;
     if (results.rows.length === 0) say(t("Debug a model with a reference to compare it."), TO_DEBUG);
@@ -88,10 +112,16 @@ follow({
   },
 });
 
-function box(id: string, label: string): { readonly element: HTMLElement; readonly input: HTMLInputElement } {
-  const input = html("input", { type: "checkbox", id, change: list });
+function box(
+  id: string,
+  label: string,
+  change: () => void,
+): { readonly element: HTMLElement; readonly input: HTMLInputElement } {
+  const input = html("input", { type: "checkbox", id, change });
   return { input, element: html("span", {}, input, html("label", { for: id }, label)) };
 }
+
+window.addEventListener("resize", list);
 
 /** A model that is only looked at computes nothing. */
 function wait(): Promise<void> {
@@ -126,7 +156,8 @@ async function load(): Promise<void> {
     return;
   }
   results = found;
-  if (isForeign(found))
+  if (found.withheld !== "") say(t("Nothing is compared: {0}.", found.withheld), TO_GIVE_INPUTS);
+  else if (isForeign(found))
     say(
       t(
         "The reference has none of these {0} tensors: it is of another model, or of other names.",
@@ -188,6 +219,8 @@ function list(): void {
     onlyResults: onlyResults.input.checked,
   };
   const rows = shownRows(results, filter, order);
+  const names = rows.map(({ name }) => name);
+  labels = labelsOf(names, window.innerWidth > NARROW ? LETTERS.wide : LETTERS.narrow);
   table.show(rows);
   const failed = results.rows.filter(({ verdict }) => verdict === "fail").length;
   const all = t("{0} of {1} tensors differ", count(failed), count(results.rows.length));

@@ -1,7 +1,8 @@
 /** The compared tensors as rows of a table: columns, order, filter, and the curve of errors over ops. */
 import type { Numbers } from "../../src/protocol/generated";
-import type { ComparedRows, Row } from "../../src/compare/results";
+import { telling, type ComparedRows, type Row } from "../../src/compare/results";
 import type { Order } from "../shared/order";
+import { count } from "../shared/text";
 
 /** A metric by its name in the answer. `isWorseHigh`: whether the larger number is the larger error. */
 export const METRICS = [
@@ -26,6 +27,7 @@ export interface Compared extends Pick<Row, "verdict" | "line" | "opcode" | "nam
 export interface Filter {
   /** In small letters; of the op, the tensor or the line. */
   readonly text: string;
+  /** What differs; as long as nothing does, what has been computed. */
   readonly onlyFailed: boolean;
   readonly onlyResults: boolean;
 }
@@ -40,9 +42,8 @@ export function metricOf({ numbers }: Pick<Compared, "numbers">, metric: Metric)
 }
 
 export function shownRows({ rows }: ComparedRows, filter: Filter, order: Order<ColumnName> | undefined): Row[] {
-  const found = rows.filter(
+  const found = (filter.onlyFailed ? telling(rows) : rows).filter(
     (row) =>
-      (!filter.onlyFailed || row.verdict === "fail") &&
       (!filter.onlyResults || row.role !== "operand") &&
       `${row.opcode} ${row.name} ${String(row.line)} ${row.role}`.toLowerCase().includes(filter.text),
   );
@@ -109,4 +110,47 @@ export function subjectOf({ role, index, name, first, last }: Row): { expression
 /** Whether a reference was given, but has none of the tensors. */
 export function isForeign({ rows }: ComparedRows): boolean {
   return rows.length > 0 && rows.every(({ verdict }) => verdict === "unknown");
+}
+
+/** Letters that are worth showing of a similarity, and the limits beyond which that is not a matter of letters. */
+const SIMILARITY = { digits: 4, most: 6, least: -1 } as const;
+const LARGE = 1e5;
+const SMALL = 1e-3;
+const DIGITS = 3;
+const LEAST_PERCENT = 0.01;
+
+/** As the table writes it, and an engineer reads it; nothing where nothing was measured. */
+export function metricText(value: number | undefined, metric: Metric): string {
+  if (value === undefined) return "";
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "-∞";
+  switch (metric) {
+    case "cosine":
+    case "euclidean":
+      return similarityText(value);
+    case "sqnr":
+      return value.toFixed(1);
+    case "nan_count":
+      return count(value);
+    case "bad_share":
+      return 0 < value && 100 * value < LEAST_PERCENT ? `<${String(LEAST_PERCENT)}` : scaled(100 * value);
+    default:
+      return scaled(value);
+  }
+}
+
+/** 1 is only what is equal; far below 0 a similarity has no meaning but that there is none. */
+function similarityText(value: number): string {
+  if (value < SIMILARITY.least) return `< ${String(SIMILARITY.least)}`;
+  const text = value.toFixed(SIMILARITY.digits);
+  if (Number(text) !== 1 || value === 1) return text;
+  const exact = value.toFixed(SIMILARITY.most);
+  return Number(exact) === 1 ? `1 - ${scaled(1 - value)}` : exact;
+}
+
+/** Three digits; with an exponent where there would be many zeros. */
+function scaled(value: number): string {
+  const size = Math.abs(value);
+  if (value === 0) return "0";
+  if (size >= LARGE || size < SMALL) return value.toExponential(DIGITS - 1).replace("e+", "e");
+  return Number.isInteger(value) && size < LARGE ? String(value) : Number(value.toPrecision(DIGITS)).toString();
 }

@@ -3,22 +3,32 @@ import type { Verdict } from "../../src/compare/results";
 import { html } from "../shared/dom";
 import { t } from "../shared/l10n";
 import type { Column } from "../shared/table";
-import { METRICS, metricOf, type Compared, type ColumnName, type Metric } from "./model";
+import { METRICS, metricOf, metricText, type Compared, type ColumnName } from "./model";
 
-const DIGITS = 6;
+/** Columns of a page beside the source; there is no room for others. */
+const NARROW: ReadonlySet<ColumnName> = new Set(["verdict", "tensor", "cosine", "max_abs", "bad_share"]);
 
-/** `isFirst`: whether a tensor is the first that differs. */
-export function columns<Tensor extends Compared>(isFirst: (tensor: Tensor) => boolean): Column<Tensor, ColumnName>[] {
+/** `isFirst`: whether a tensor is the first that differs; `labelOf`: of a tensor's name, in place of all of it. */
+export function columns<Tensor extends Compared>(
+  isFirst: (tensor: Tensor) => boolean,
+  labelOf = (name: string) => name,
+): Column<Tensor, ColumnName>[] {
   const column = (name: ColumnName, cell: (tensor: Tensor) => HTMLTableCellElement, isNumber = false) => ({
     name,
     title: columnName(name),
     isNumber,
+    isWide: !NARROW.has(name),
     cell,
   });
   return [
     column("verdict", (tensor) => {
       const text = isFirst(tensor) ? t("first to differ") : verdictName(tensor.verdict);
-      return html("td", { class: "verdict" }, `${SIGNS[tensor.verdict]} ${text}`);
+      return html(
+        "td",
+        { class: "verdict", title: text },
+        SIGNS[tensor.verdict],
+        html("span", { class: "words" }, ` ${text}`),
+      );
     }),
     column("line", ({ line }) => html("td", { class: "number" }, line > 0 ? String(line) : "")),
     column("opcode", ({ opcode }) => html("td", {}, opcode.replace(/^tpu\./, ""))),
@@ -27,7 +37,7 @@ export function columns<Tensor extends Compared>(isFirst: (tensor: Tensor) => bo
         "td",
         { class: "name", title: tensor.name },
         html("span", { class: "status" }, `${roleName(tensor)} `),
-        tensor.name,
+        labelOf(tensor.name),
       ),
     ),
     ...METRICS.map(({ name, isWorseHigh }) => ({
@@ -94,11 +104,4 @@ function columnName(column: ColumnName): string {
     case "nan_count":
       return t("NaN");
   }
-}
-
-/** As the table writes it; nothing where nothing was measured. */
-export function metricText(value: number | undefined, metric: Metric): string {
-  if (value === undefined) return "";
-  if (metric === "bad_share") return (100 * value).toPrecision(3);
-  return Number.isInteger(value) || !Number.isFinite(value) ? String(value) : String(Number(value.toPrecision(DIGITS)));
 }

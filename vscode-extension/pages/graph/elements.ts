@@ -2,14 +2,14 @@
 import type { GraphNode } from "../../src/protocol/generated";
 import { svg } from "../shared/dom";
 import { t } from "../shared/l10n";
-import { type } from "../shared/text";
+import { elided, type } from "../shared/text";
 import type { Frame } from "./frames";
 import type { Placed } from "./layout";
 import { NODE, type Point } from "./measures";
 import type { Paint } from "./model";
 
 /** Letters that a box has room for. */
-const LETTERS = 24;
+export const LETTERS = 24;
 /** Pixels from a line of text in a box to the next. */
 const TEXT_LINE = 13;
 /** Pixels of the round corners of a box and of a frame. */
@@ -35,13 +35,26 @@ export function arrow(): SVGElement {
   );
 }
 
-/** A box with three lines of text. `block`: how many ops a closed block has. */
-export function boxElement(node: GraphNode, { x, y }: Point, paint: Paint, block: number | undefined): SVGElement {
-  const text = (line: number, content: string, name: string) =>
+/** A box with three lines of text. `name`: the node's, as short as there is room; `block`: how many ops a closed block has. */
+export function boxElement(
+  node: GraphNode,
+  { x, y }: Point,
+  paint: Paint,
+  name: string,
+  block: number | undefined,
+): SVGElement {
+  const text = (line: number, content: string, kind: string) =>
     svg(
       "text",
-      { x, y: y - NODE.height / 2 + TEXT_LINE * line, "text-anchor": "middle", class: name },
-      content.length > LETTERS ? `${content.slice(0, LETTERS - 1)}…` : content,
+      {
+        x,
+        y: y - NODE.height / 2 + TEXT_LINE * line,
+        "text-anchor": "middle",
+        class: kind,
+        // Names that need more letters to be told apart have narrower ones.
+        ...(content.length > LETTERS && { textLength: NODE.width - 2 * CORNER.node, lengthAdjust: "spacingAndGlyphs" }),
+      },
+      content,
     );
   const rectangle = { width: NODE.width, height: NODE.height, rx: CORNER.node };
   const [left, top] = [x - NODE.width / 2, y - NODE.height / 2];
@@ -58,9 +71,13 @@ export function boxElement(node: GraphNode, { x, y }: Point, paint: Paint, block
       ? []
       : [svg("rect", { class: "shade", x: left + 3, y: top + 3, ...rectangle, fill: paint.color })]),
     svg("rect", { class: "face", x: left, y: top, ...rectangle, fill: paint.color }),
-    text(1, node.opcode.replace(/^tpu\./, ""), "opcode"),
-    text(2, node.name, "name"),
-    text(3, block === undefined ? type(node.dtype, node.shape) : t("{0} ops, click to open", block), "type"),
+    text(1, elided(node.opcode.replace(/^tpu\./, ""), LETTERS), "opcode"),
+    text(2, name, "name"),
+    text(
+      3,
+      block === undefined ? elided(type(node.dtype, node.shape), LETTERS) : t("{0} ops, click to open", block),
+      "type",
+    ),
   );
 }
 

@@ -1,6 +1,5 @@
 import "../shared/page.css";
 import "./graph.css";
-import type { ComparedRows } from "../../src/compare/results";
 import { textOf } from "../../src/protocol/errors";
 import type { Graph, GraphNode } from "../../src/protocol/generated";
 import { button, html } from "../shared/dom";
@@ -165,10 +164,11 @@ async function colour(): Promise<void> {
   let problem = "";
   if (colouring === "verdict") {
     // Without a reference all ops are grey, and the page says why.
-    const results = await ask("tdb/results").catch((error: unknown): ComparedRows => {
+    const results = await ask("tdb/results").catch((error: unknown) => {
       problem = textOf(error);
-      return { rows: [], first: null };
+      return { rows: [], first: null, withheld: "" };
     });
+    problem ||= results.withheld;
     paint = byVerdict(results);
   } else if (colouring === "dtype") {
     paint = ({ color, note }) => ({ color, note }); // as it came

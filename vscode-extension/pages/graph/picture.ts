@@ -4,7 +4,8 @@ import { html, svg } from "../shared/dom";
 import { t } from "../shared/l10n";
 import { blocksOf, neighbour, visible, WHOLE_NODES, type Block, type Visible } from "./blocks";
 import { Camera, contains, grown, type Sight } from "./camera";
-import { arrow, farElements } from "./elements";
+import { labelsOf } from "../shared/text";
+import { arrow, farElements, LETTERS } from "./elements";
 import { place, type Placed } from "./layout";
 import { Minimap } from "./minimap";
 import { combined, type Paint } from "./model";
@@ -41,6 +42,7 @@ export class Picture {
     this.move();
   });
   private graph: Graph = { nodes: [], edges: [], currentLines: [] };
+  private labels: ReadonlyMap<string, string> = new Map();
   private blocks: readonly Block[] = [];
   private open = new Set<string>();
   private shown: Visible = { nodes: [], edges: [], closed: new Map() };
@@ -95,6 +97,10 @@ export class Picture {
   /** Blocks of a large graph are closed, but for the first one and that of the ops that run next. */
   show(graph: Graph): void {
     this.graph = graph;
+    this.labels = labelsOf(
+      graph.nodes.map(({ name }) => name),
+      LETTERS,
+    );
     this.blocks = blocksOf(graph);
     this.selected = undefined;
     const isWhole = graph.nodes.length <= WHOLE_NODES;
@@ -267,9 +273,9 @@ export class Picture {
   }
 
   private elements(area: Sight | undefined): SVGElement[] {
-    const { placed, shown, selected, current } = this;
+    const { placed, shown, selected, current, labels } = this;
     if (placed === undefined) return [];
-    return sceneElements({ placed, shown, selected, current, paint: (node) => this.paintShown(node) }, area);
+    return sceneElements({ placed, shown, selected, current, labels, paint: (node) => this.paintShown(node) }, area);
   }
 
   /** `always`: into the middle, even if it is in sight. */

@@ -2,7 +2,8 @@
 import type { GraphNode } from "../../src/protocol/generated";
 import type { Visible } from "./blocks";
 import type { Sight } from "./camera";
-import { boxElement, edgeElement, frameElement } from "./elements";
+import { elided } from "../shared/text";
+import { boxElement, edgeElement, frameElement, LETTERS } from "./elements";
 import type { Placed } from "./layout";
 import { NODE, type Point } from "./measures";
 import type { Paint } from "./model";
@@ -13,6 +14,8 @@ export interface Scene {
   readonly selected: GraphNode | undefined;
   /** Lines of the ops that run next. */
   readonly current: readonly number[];
+  /** Names that the boxes have room for; those of closed blocks are missing. */
+  readonly labels: ReadonlyMap<string, string>;
   readonly paint: (node: GraphNode) => Paint;
 }
 
@@ -33,9 +36,15 @@ export function sceneElements(scene: Scene, area: Sight | undefined): SVGElement
   return [...placed.frames.map(frameElement), ...edges, ...boxes];
 }
 
-function box({ shown, selected, current, paint }: Scene, node: GraphNode, at: Point): SVGElement {
+function box({ shown, selected, current, labels, paint }: Scene, node: GraphNode, at: Point): SVGElement {
   const block = shown.closed.get(node.id);
-  const element = boxElement(node, at, paint(node), block?.nodes.length);
+  const element = boxElement(
+    node,
+    at,
+    paint(node),
+    labels.get(node.name) ?? elided(node.name, LETTERS),
+    block?.nodes.length,
+  );
   const members = block?.nodes ?? [node];
   element.classList.toggle(
     "current",

@@ -8,6 +8,7 @@ import { Card } from "./card";
 import { ChartPainter, MARGIN, type Over, type Scene } from "./chartPainter";
 import { Fold } from "./fold";
 import { extent } from "./model";
+import { labelsOf } from "../shared/text";
 import { usageOf, type UsePoint } from "./usage";
 
 /** The plot is never smaller, however small its page. */
@@ -17,6 +18,9 @@ const LEAST_COLUMNS = 4;
 /** Commands that are visible at first. */
 const FIRST_COLUMNS = 400;
 const LEAST_BYTES = 64;
+
+/** Letters of a name in a rectangle that is not wide enough for all of it. */
+const LETTERS = 20;
 
 export class Chart {
   readonly element = html("div", { class: "chart" });
@@ -31,6 +35,7 @@ export class Chart {
   private fold = new Fold(0, 1);
   private isFolded = true;
   private usage: readonly UsePoint[] = [];
+  private labels: ReadonlyMap<string, string> = new Map();
   private readonly card = new Card();
 
   constructor(private readonly select: (resident: Resident) => void) {
@@ -63,6 +68,10 @@ export class Chart {
     if (over === "commands" && length > FIRST_COLUMNS) this.columns.zoom(FIRST_COLUMNS / length, now);
     this.selected = undefined;
     this.usage = usageOf(memory);
+    this.labels = labelsOf(
+      memory.residents.map(({ name }) => name),
+      LETTERS,
+    );
     this.layRows();
     this.move(now);
   }
@@ -172,6 +181,7 @@ export class Chart {
       now: this.now,
       selected: this.selected,
       usage: this.usage,
+      labels: this.labels,
       width: this.width,
       height: this.height,
     };

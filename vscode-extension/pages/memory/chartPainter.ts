@@ -2,7 +2,7 @@
 import type { Memory, Resident } from "../../src/protocol/generated";
 import { svg } from "../shared/dom";
 import { t } from "../shared/l10n";
-import { bytes, count, hex } from "../shared/text";
+import { bytes, count, elided, hex } from "../shared/text";
 import { ticks, type Span } from "../shared/ticks";
 import type { Fold } from "./fold";
 import { colourOf } from "./model";
@@ -29,8 +29,8 @@ const TITLE_BELOW_PIXELS = 28;
 /** Between the marks of the axes, about. */
 const BYTE_MARK_PIXELS = 60;
 const COMMAND_MARK_PIXELS = 90;
-/** Of a name that is cut off. */
-const LEAST_LETTERS = 4;
+/** Of a name that is cut off: fewer tell nothing. */
+const LEAST_LETTERS = 8;
 
 /** The horizontal axis: all moments of a lane, or all lanes of this moment. */
 export type Over = "commands" | "lanes";
@@ -46,6 +46,8 @@ export interface Scene {
   /** Bytes of a bank; 0 for none. */
   readonly bank: number;
   readonly now: number;
+  /** The tensors' names as short as they can be told apart. */
+  readonly labels: ReadonlyMap<string, string>;
   readonly selected: Resident | undefined;
   readonly usage: readonly UsePoint[];
   /** Pixels of the plot. */
@@ -123,9 +125,9 @@ export class ChartPainter {
     const visibleLeft = Math.max(left, MARGIN.left);
     const room = Math.min(left + width, MARGIN.left + this.scene.width) - visibleLeft;
     const letters = Math.floor((room - 2 * INSET_PIXELS) / LETTER_PIXELS);
-    const text = letters < name.length ? `${name.slice(0, Math.max(letters - 1, 0))}…` : name;
+    const text = letters < name.length ? elided(this.scene.labels.get(name) ?? name, letters) : name;
     const label =
-      height >= LINE_PIXELS && letters >= LEAST_LETTERS
+      height >= LINE_PIXELS && letters >= Math.min(LEAST_LETTERS, name.length)
         ? svg("text", { x: visibleLeft + INSET_PIXELS, y: top + height / 2 + BASE_PIXELS }, text)
         : undefined;
     return svg(

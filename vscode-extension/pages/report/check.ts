@@ -1,8 +1,8 @@
 /** The page of a check: its verdict, errors over the ops, what differs, the tables and final.mlir. */
 import type { CheckPage, DifferingTensor, MlirText, ProfileSection } from "../../src/protocol/generated";
-import { curveOf, metricOf, METRICS, type ColumnName } from "../compare/model";
+import { curveOf, metricOf, metricText, METRICS, type ColumnName } from "../compare/model";
 import { Plot } from "../compare/plot";
-import { columns, metricText, verdictName } from "../compare/table";
+import { columns, verdictName } from "../compare/table";
 import { html } from "../shared/dom";
 import { count } from "../shared/text";
 import { heatMap, histogram } from "./errors";

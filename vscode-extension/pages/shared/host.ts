@@ -1,8 +1,8 @@
 /** The page's connection to the extension, which passes requests on to the debug adapter. */
-import type { Answer, Ask } from "../../src/protocol/messages";
+import type { Answer, Ask, PageState } from "../../src/protocol/messages";
 import type { Body, RequestName, Rest } from "../../src/protocol/requests";
 
-declare function acquireVsCodeApi(): { postMessage(message: object): void };
+declare function acquireVsCodeApi(): { postMessage(message: object): void; setState(state: object): void };
 
 const host = acquireVsCodeApi();
 const waiting = new Map<number, (answer: Answer) => void>();
@@ -22,6 +22,11 @@ export function ask<Name extends RequestName>(request: Name, ...[rest]: Rest<Nam
 
 export function send(message: object): void {
   host.postMessage(message);
+}
+
+/** Keep this over a reload of the window. */
+export function keep(state: PageState): void {
+  host.setState(state);
 }
 
 /** Receive messages of the extension. Then report that the page is ready, so that none is missed. */

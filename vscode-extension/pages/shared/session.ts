@@ -1,7 +1,7 @@
 /** Pages that show the current session, whichever that is. */
 import { textOf } from "../../src/protocol/errors";
 import type { FromModelPage, ToModelPage } from "../../src/protocol/messages";
-import { listen, send } from "./host";
+import { keep, listen, send } from "./host";
 import { t } from "./l10n";
 import { count } from "./text";
 
@@ -21,6 +21,16 @@ export function viewTensor(expression: string, ordinal?: number): void {
 /** Ask for a file of reference data, compare with it from now on, and remember it for this model. */
 export function chooseReference(): void {
   send({ type: "chooseReference" } satisfies FromModelPage);
+}
+
+/** The same for the inputs of the net. */
+export function chooseInput(): void {
+  send({ type: "chooseInput" } satisfies FromModelPage);
+}
+
+/** Show only what differs, in all views of what has been compared. */
+export function showOnlyFailed(isWanted: boolean): void {
+  send({ type: "onlyFailed", isWanted } satisfies FromModelPage);
 }
 
 /** Start a session of the model that the page shows. */
@@ -50,6 +60,10 @@ export function progressText(ordinal: number, commands: number): string {
 export function follow(on: {
   load: (isDebugged: boolean) => Promise<void>;
   stopped: () => Promise<void>;
+  /** What the other views of compared tensors show now. */
+  onlyFailed?: (isWanted: boolean) => void;
+  /** Another view has had the tensors compared up to now. */
+  compared?: () => Promise<void>;
   ended: () => void;
   failed: (why: string) => void;
 }): void {
@@ -57,11 +71,20 @@ export function follow(on: {
     on.failed(textOf(error));
   };
   listen((message: ToModelPage) => {
+    if (message.type === "onlyFailed") {
+      on.onlyFailed?.(message.isWanted);
+      return;
+    }
+    if (message.type === "compared") {
+      on.compared?.().catch(failed);
+      return;
+    }
     if (message.type === "stopped") {
       on.stopped().catch(failed);
       return;
     }
     ({ isDebugged } = message);
+    if (message.model !== undefined) keep({ model: message.model });
     if (message.name === undefined) on.ended();
     else on.load(isDebugged).catch(failed);
   });

@@ -7,6 +7,8 @@ import type { Order } from "./order";
 const ROWS = 200;
 /** Pixels above the end of the table from which on further rows are made. */
 const AHEAD = 400;
+/** Class of the columns that are left out where the page is narrow. */
+const WIDE = "wide";
 
 export interface Column<Item, Name> {
   readonly name: Name;
@@ -14,6 +16,8 @@ export interface Column<Item, Name> {
   readonly isNumber?: boolean;
   /** Whether the greatest is on top when the head is pressed first: then the least, then the order that rows came in. */
   readonly isDescending?: boolean;
+  /** Whether it is left out where the page is narrow. */
+  readonly isWide?: boolean;
   readonly cell: (item: Item) => HTMLTableCellElement;
 }
 
@@ -79,7 +83,13 @@ export class Table<Item, Name> {
     if (item !== undefined) this.on.chosen(item);
   }
 
-  private head({ name, title, isNumber = false, isDescending = false }: Column<Item, Name>): HTMLElement {
+  private head({
+    name,
+    title,
+    isNumber = false,
+    isDescending = false,
+    isWide = false,
+  }: Column<Item, Name>): HTMLElement {
     const sort = button(
       title,
       () => {
@@ -92,7 +102,7 @@ export class Table<Item, Name> {
       },
       { class: "link", title: t("Sort by {0}", title) },
     );
-    const head = html("th", { scope: "col", class: isNumber && "number" }, sort);
+    const head = html("th", { scope: "col", class: `${isNumber ? "number" : ""} ${isWide ? WIDE : ""}` }, sort);
     this.heads.set(name, head);
     return head;
   }
@@ -123,7 +133,11 @@ export class Table<Item, Name> {
           this.on.opened(item);
         },
       },
-      ...this.columns.map(({ cell }) => cell(item)),
+      ...this.columns.map(({ cell, isWide = false }) => {
+        const made = cell(item);
+        if (isWide) made.classList.add(WIDE);
+        return made;
+      }),
     );
   }
 }

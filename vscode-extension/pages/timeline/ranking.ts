@@ -2,10 +2,12 @@
 import type { OpTime } from "../../src/protocol/generated";
 import { button, html, svg } from "../shared/dom";
 import { t } from "../shared/l10n";
-import { count } from "../shared/text";
+import { count, labelsOf } from "../shared/text";
 
 /** Pixels of the bar of the op that takes longest. */
 const BAR = { width: 60, height: 10 } as const;
+/** Letters of a name that a narrow page has room for. */
+const LETTERS = 22;
 /** Rows that are made at once; of more, the others are made when they are asked for. */
 const ROWS = 200;
 
@@ -16,11 +18,15 @@ export function ranking(ops: readonly OpTime[], choose: (line: number) => void):
     html("th", { scope: "col", class: index > 0 && "number" }, text),
   );
   const largest = Math.max(...ops.slice(0, 1).map(({ share }) => share), Number.MIN_VALUE);
+  const labels = labelsOf(
+    ops.map(({ name }) => name),
+    LETTERS,
+  );
   const body = html("tbody");
   const more = html("div", { class: "more" });
   const fill = (to: number) => {
     const from = body.childElementCount;
-    body.append(...ops.slice(from, to).map((op) => row(op, largest, choose)));
+    body.append(...ops.slice(from, to).map((op) => row(op, labels.get(op.name) ?? op.name, largest, choose)));
     const left = ops.length - body.childElementCount;
     more.replaceChildren();
     if (left > 0)
@@ -41,20 +47,21 @@ export function ranking(ops: readonly OpTime[], choose: (line: number) => void):
 
 function row(
   { line, opcode, name, tiu, dma, expected, share }: OpTime,
+  label: string,
   largest: number,
   choose: (line: number) => void,
 ): Node {
-  const title = [opcode.replace(/^tpu\./, ""), name].filter(Boolean).join(" ");
+  const titleOf = (text: string) => [opcode.replace(/^tpu\./, ""), text].filter(Boolean).join(" ");
   const what =
     line > 0
       ? button(
-          title,
+          titleOf(label),
           () => {
             choose(line);
           },
-          { class: "link", title: `${title}\n${t("line {0}", line)}` },
+          { class: "link", title: `${titleOf(name)}\n${t("line {0}", line)}` },
         )
-      : title;
+      : titleOf(label);
   const bar = svg(
     "svg",
     { ...BAR, "aria-hidden": "true" },

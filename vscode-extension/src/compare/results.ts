@@ -18,6 +18,15 @@ export interface ComparedOp {
   readonly isCulprit: boolean;
 }
 
+/** Reasons of rows that no op has computed: they are compared with nothing, and fill lists. */
+const MOVED: ReadonlySet<Row["reason"]> = new Set(["weight", "load or store"]);
+
+/** What differs; as long as nothing does, what has been computed. */
+export function telling<Some extends Pick<Row, "verdict" | "reason">>(rows: readonly Some[]): Some[] {
+  const failed = rows.filter(({ verdict }) => verdict === "fail");
+  return failed.length > 0 ? failed : rows.filter(({ reason }) => !MOVED.has(reason));
+}
+
 const WORST: readonly Verdict[] = ["fail", "pass", "excepted", "unknown"];
 
 /** Ops in the order in which they were executed. */

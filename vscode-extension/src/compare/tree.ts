@@ -1,8 +1,12 @@
 import * as vscode from "vscode";
-import { leading, opsOf, type ComparedOp, type ComparedRows, type Row, type Verdict } from "./results";
+import { labelsOf } from "../../pages/shared/text";
+import { leading, opsOf, telling, type ComparedOp, type ComparedRows, type Row, type Verdict } from "./results";
 import { numbersOf, opName, rowName, verdictName } from "./words";
 
 export type Node = ComparedOp | Row;
+
+/** Letters of a name that a narrow side bar shows, before its numbers. */
+const LETTERS = 24;
 
 const ICONS: Record<Verdict, vscode.ThemeIcon> = {
   pass: new vscode.ThemeIcon("pass", new vscode.ThemeColor("testing.iconPassed")),
@@ -17,11 +21,21 @@ export class ResultTree implements vscode.TreeDataProvider<Node> {
   readonly onDidChangeTreeData = this.changed.event;
   private ops: readonly ComparedOp[] = [];
   private uri: vscode.Uri | undefined;
-  onlyFailed = false;
+  /** By name. */
+  private labels: ReadonlyMap<string, string> = new Map();
+  /** Rows that are of interest. */
+  private telling: ReadonlySet<Row> = new Set();
+  onlyFailed = true;
 
   /** `uri`: of final.mlir, where there is one. */
   show(results: ComparedRows | undefined, uri: vscode.Uri | undefined): void {
+    const rows = results?.rows ?? [];
     this.ops = results === undefined ? [] : opsOf(results);
+    this.labels = labelsOf(
+      rows.map(({ name }) => name),
+      LETTERS,
+    );
+    this.telling = new Set(telling(rows));
     this.uri = uri;
     this.redraw();
   }
@@ -36,7 +50,9 @@ export class ResultTree implements vscode.TreeDataProvider<Node> {
 
   getChildren(node?: Node): Node[] {
     const found: readonly Node[] = node === undefined ? this.ops : "rows" in node ? node.rows : [];
-    return found.filter(({ verdict }) => !this.onlyFailed || verdict === "fail");
+    return found.filter(
+      (one) => !this.onlyFailed || ("rows" in one ? one.rows : [one]).some((row) => this.telling.has(row)),
+    );
   }
 
   getParent(node: Node): Node | undefined {
@@ -44,11 +60,12 @@ export class ResultTree implements vscode.TreeDataProvider<Node> {
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
-    const label = "rows" in node ? opName(node) : rowName(node);
+    const full = "rows" in node ? opName(node) : rowName(node);
+    const label = full.replace(node.name, this.labels.get(node.name) ?? node.name);
     const item = "rows" in node ? opItem(node, label) : rowItem(node, label);
     item.iconPath = ICONS[node.verdict];
     item.contextValue = "rows" in node ? "op" : "tensor";
-    item.accessibilityInformation = { label: `${label}, ${verdictName(node.verdict)}, ${String(item.description)}` };
+    item.accessibilityInformation = { label: `${full}, ${verdictName(node.verdict)}, ${String(item.description)}` };
     if (this.uri !== undefined && node.line > 0) {
       const start = new vscode.Position(node.line - 1, 0);
       const options: vscode.TextDocumentShowOptions = {

@@ -1,6 +1,6 @@
 /** Results of comparing as texts. */
 import * as vscode from "vscode";
-import type { ComparedOp, ComparedRows, Row, Verdict } from "./results";
+import { leading, type ComparedOp, type ComparedRows, type Row, type Verdict } from "./results";
 
 export function verdictName(verdict: Verdict): string {
   switch (verdict) {
@@ -40,6 +40,17 @@ export function numbersOf({ numbers }: Row): string {
     return vscode.l10n.t("cosine {0}, largest difference {1}", cosine, largest);
   if (cosine !== undefined) return vscode.l10n.t("cosine {0}", cosine);
   return largest === undefined ? "" : vscode.l10n.t("largest difference {0}", largest);
+}
+
+/** What differs first up to the line at which the program stands, and what a click there does. */
+export function differsFirst(op: ComparedOp, line: number): string {
+  const row = leading(op);
+  const numbers = row === undefined ? "" : numbersOf(row);
+  const text =
+    op.line === line
+      ? vscode.l10n.t("differs first, {0}: Compare", numbers)
+      : vscode.l10n.t("line {0} differs first: Travel", op.line);
+  return `$(error) ${text}`;
 }
 
 /** `2 of 12 tensors differ` */

@@ -48,6 +48,6 @@ export function registerContainer(
     ...registerFindings(hub),
     ...registerModelEditor(context, installation, contents, links),
     ...registerTensorViews(context, hub, contents, chooseTensor),
-    ...registerModelPanels(context, sessions, programs),
+    ...registerModelPanels(context, hub, sessions, programs),
   ];
 }

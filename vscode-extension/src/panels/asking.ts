@@ -45,7 +45,8 @@ export function answerConfiguration(
     ...(reference !== undefined && { reference }),
     // It stands at its start for as long as the views need to find it.
     stopOnEntry: true,
-    stopOnExit: true,
+    // The view names what differs; the answer is not to be interrupted by it.
+    stopOnDifference: false,
   };
 }
 

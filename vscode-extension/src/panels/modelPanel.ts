@@ -1,28 +1,33 @@
 import * as vscode from "vscode";
 import { COMMANDS, INTERNAL } from "../contributions";
 import { textOf } from "../protocol/errors";
-import type { Answer, Ask, FromModelPage, Link, ToModelPage } from "../protocol/messages";
+import type { Answer, Ask, FromModelPage, Link, PageState, ToModelPage } from "../protocol/messages";
 import type { CurrentProgram } from "../programs/current";
 import { debug, travelIn } from "../programs/debugging";
 import type { ModelReference, Program } from "../programs/program";
 import { showLine } from "../programs/sources";
 import { answer } from "./answer";
 import { frame, type PageName } from "./frame";
-import { makeRoom } from "./room";
+import { makeRoom, VIEWS_COLUMN } from "./room";
+
+/** Pages that show a model that is not being debugged. */
+const NEED_NO_SESSION: ReadonlySet<PageName> = new Set(["memory", "graph", "timeline"]);
 
 /** One of the pages of pages/ in a panel: it asks the adapter, and hears of each stop. */
-export class ModelPanel implements vscode.Disposable {
+export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSerializer<PageState> {
   private panel: vscode.WebviewPanel | undefined;
   private readonly disposables: vscode.Disposable[];
 
-  /** `name`: of the page, and of its files in dist; `title`: of its tab. */
+  /** `name`: of the page, and of its files in dist; `title`: of its tab; `onReady`: the page can be told something. */
   constructor(
     private readonly name: PageName,
     private readonly title: string,
     private readonly extension: vscode.Uri,
     private readonly programs: CurrentProgram,
+    private readonly onReady: () => void = () => undefined,
   ) {
     this.disposables = [
+      vscode.window.registerWebviewPanelSerializer(this.viewType, this),
       programs.onDidChange(() => {
         this.announce();
       }),
@@ -40,15 +45,42 @@ export class ModelPanel implements vscode.Disposable {
   /** Show this model, or the one that is being debugged or looked at. */
   async show(model?: ModelReference): Promise<void> {
     if (!(await this.programs.open(this, model))) return;
-    if (this.panel !== undefined) {
-      this.panel.reveal();
-      return;
-    }
-    const panel = vscode.window.createWebviewPanel(`tdb.${this.name}`, this.title, vscode.ViewColumn.Two, {
-      enableScripts: true,
-      retainContextWhenHidden: this.name === "answer", // a prompt that is being typed stays
-      localResourceRoots: [vscode.Uri.joinPath(this.extension, "dist")],
-    });
+    if (this.panel === undefined) this.create(false);
+    else this.panel.reveal();
+  }
+
+  /** Open the view of what is being debugged where nobody has asked for it: the keyboard stays where it is. */
+  async showAside(): Promise<void> {
+    if (this.panel === undefined && (await this.programs.open(this))) this.create(true);
+  }
+
+  private create(preserveFocus: boolean): void {
+    this.adopt(
+      vscode.window.createWebviewPanel(
+        this.viewType,
+        this.title,
+        { viewColumn: VIEWS_COLUMN, preserveFocus },
+        {
+          enableScripts: true,
+          retainContextWhenHidden: this.name === "answer", // a prompt that is being typed stays
+          localResourceRoots: [vscode.Uri.joinPath(this.extension, "dist")],
+        },
+      ),
+    );
+  }
+
+  /** Fill a panel that was open before the window was reloaded; one that shows nothing without a session is closed. */
+  async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: PageState | undefined): Promise<void> {
+    const model = NEED_NO_SESSION.has(this.name) ? state?.model : undefined;
+    if (model === undefined || this.panel !== undefined || !(await this.programs.open(this, model))) panel.dispose();
+    else this.adopt(panel);
+  }
+
+  private get viewType(): string {
+    return `tdb.${this.name}`;
+  }
+
+  private adopt(panel: vscode.WebviewPanel): void {
     this.panel = panel;
     panel.onDidDispose(() => {
       this.panel = undefined;
@@ -60,10 +92,12 @@ export class ModelPanel implements vscode.Disposable {
 
   private announce(): void {
     const program = this.programs.current;
-    this.send({ type: "session", name: program?.name, isDebugged: program?.session !== undefined });
+    const isDebugged = program?.session !== undefined;
+    this.send({ type: "session", name: program?.name, model: program?.model, isDebugged });
   }
 
-  private send(message: ToModelPage | Answer): void {
+  /** Tell the page something, if there is one. */
+  send(message: ToModelPage | Answer): void {
     void this.panel?.webview.postMessage(message);
   }
 
@@ -71,6 +105,7 @@ export class ModelPanel implements vscode.Disposable {
     const program = this.programs.current;
     if (message.type === "ready") {
       this.announce();
+      this.onReady();
     } else if (message.type === "ask") {
       this.send(await answer(program, message));
     } else if (message.type === "debug") {
@@ -110,6 +145,12 @@ async function act(
       break;
     case "chooseReference":
       await vscode.commands.executeCommand(COMMANDS.reference);
+      break;
+    case "chooseInput":
+      await vscode.commands.executeCommand(COMMANDS.input);
+      break;
+    case "onlyFailed":
+      await vscode.commands.executeCommand(message.isWanted ? COMMANDS.onlyFailed : COMMANDS.all);
       break;
     case "saveText":
       await saveText(message.name, message.text);

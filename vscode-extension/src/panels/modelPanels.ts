@@ -1,10 +1,11 @@
 import * as vscode from "vscode";
-import { registerReference } from "../compare/reference";
-import { registerComparePanel } from "../compare/view";
+import { registerData } from "../compare/data";
+import { ComparePanel, registerComparePanel } from "../compare/view";
 import { COMMANDS } from "../contributions";
 import type { CurrentProgram } from "../programs/current";
 import type { ModelReference } from "../programs/program";
 import type { CurrentSession } from "../sessions/current";
+import type { SessionHub } from "../sessions/hub";
 import { registerAsking } from "./asking";
 import type { PageName } from "./frame";
 import { ModelPanel } from "./modelPanel";
@@ -12,26 +13,30 @@ import { ModelPanel } from "./modelPanel";
 /** Views of the model that is being debugged or looked at: chip memory, graph, timeline, and what has been compared. */
 export function registerModelPanels(
   context: vscode.ExtensionContext,
+  hub: SessionHub,
   sessions: CurrentSession,
   programs: CurrentProgram,
 ): { dispose(): void }[] {
   const extension = context.extensionUri;
-  const page = (command: string, name: PageName, title: string) => {
-    const made = new ModelPanel(name, title, extension, programs);
-    return [
-      made,
-      // From a menu of a view the argument is that view's, and no model.
-      vscode.commands.registerCommand(command, (model?: unknown) => made.show(isModel(model) ? model : undefined)),
-    ];
-  };
+  const opening = (command: string, made: ModelPanel) => [
+    made,
+    // From a menu of a view the argument is that view's, and no model.
+    vscode.commands.registerCommand(command, (model?: unknown) => made.show(isModel(model) ? model : undefined)),
+  ];
+  const page = (command: string, name: PageName, title: string) =>
+    opening(command, new ModelPanel(name, title, extension, programs));
+  const table: ModelPanel = new ModelPanel("compare", vscode.l10n.t("Compare"), extension, programs, () => {
+    compared.tellPage();
+  });
+  const compared = new ComparePanel(sessions, hub, table);
   return [
     ...page(COMMANDS.memory, "memory", vscode.l10n.t("Chip Memory")),
     ...page(COMMANDS.graph, "graph", vscode.l10n.t("Graph")),
     ...page(COMMANDS.timeline, "timeline", vscode.l10n.t("Timeline")),
-    ...page(COMMANDS.table, "compare", vscode.l10n.t("Compare")),
+    ...opening(COMMANDS.table, table),
     ...page(COMMANDS.answer, "answer", vscode.l10n.t("Answer")),
-    ...registerComparePanel(sessions),
-    ...registerReference(context),
+    ...registerComparePanel(compared),
+    ...registerData(context),
     ...registerAsking(context, sessions),
   ];
 }

@@ -1,5 +1,8 @@
 import * as vscode from "vscode";
 
+/** Where all views of a model open: one group beside the source, never a third. */
+export const VIEWS_COLUMN = vscode.ViewColumn.Two;
+
 /**
  * Keep a page in sight: the line that a session stops at opens in the active group, so another group becomes active.
  *

@@ -2,14 +2,10 @@
 import { basename } from "node:path";
 import * as vscode from "vscode";
 import { titleOf } from "../configuration/program";
+import type { ModelReference } from "../protocol/messages";
 import type { Asked } from "../sessions/requests";
 
-/** Which model: a context directory or a .bmodel file, and of several nets and stages which one. */
-export interface ModelReference {
-  readonly program: string;
-  readonly net?: string | undefined;
-  readonly stage?: number | undefined;
-}
+export type { ModelReference };
 
 /** A source as the Debug Adapter Protocol names it. */
 export interface Source {

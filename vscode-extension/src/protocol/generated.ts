@@ -316,7 +316,7 @@ export interface Findings {
 export interface Graph {
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
-  /** Lines of final.mlir whose op runs next. */
+  /** Lines of final.mlir whose op the stop is about. */
   readonly currentLines: readonly number[];
 }
 
@@ -639,7 +639,7 @@ export interface Moment {
   readonly ordinal: number;
   /** Commands of the program. */
   readonly commands: number;
-  /** Lines of final.mlir whose op runs next. */
+  /** Lines of final.mlir whose op the stop is about. */
   readonly lines: readonly number[];
   /** The final.mlir of the line as a Source of the Debug Adapter Protocol; missing where the model has none. */
   readonly source?: Readonly<Record<string, unknown>>;
@@ -867,6 +867,8 @@ export interface Results {
   readonly first: ResultRow | null;
   /** Of final.mlir; null where it is no file on disk. */
   readonly path: string | null;
+  /** Why nothing is compared although there is a reference: the run has other inputs. Else empty. */
+  readonly withheld: string;
 }
 
 /** `value`: an expression whose value is one number. */

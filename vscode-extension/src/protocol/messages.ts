@@ -2,6 +2,13 @@
 import type { DataArguments, ModelContents, TensorArguments, TimeMark, TimePoint } from "./generated";
 import type { Answered, RequestName } from "./requests";
 
+/** Which model: a context directory or a .bmodel file, and of several nets and stages which one. */
+export interface ModelReference {
+  readonly program: string;
+  readonly net?: string | undefined;
+  readonly stage?: number | undefined;
+}
+
 /** A page's question to the debug adapter; the extension sends it to the page's session. */
 export interface Ask {
   readonly type: "ask";
@@ -23,8 +30,21 @@ export interface Answer {
  * `isDebugged`: it is in a session, and not only looked at.
  */
 export type ToModelPage =
-  | { readonly type: "session"; readonly name: string | undefined; readonly isDebugged: boolean }
-  | { readonly type: "stopped" };
+  | {
+      readonly type: "session";
+      readonly name: string | undefined;
+      readonly model: ModelReference | undefined;
+      readonly isDebugged: boolean;
+    }
+  | { readonly type: "stopped" }
+  /** To the page of compared tensors: another view has compared, or shows all or only what differs. */
+  | { readonly type: "compared" }
+  | { readonly type: "onlyFailed"; readonly isWanted: boolean };
+
+/** What a page of the model keeps over a reload of the window. */
+export interface PageState {
+  readonly model: ModelReference;
+}
 
 export type FromModelPage =
   | { readonly type: "ready" }
@@ -32,7 +52,8 @@ export type FromModelPage =
   | { readonly type: "travel"; readonly ordinal: number }
   /** `ordinal`: pinned to that moment. */
   | { readonly type: "tensor"; readonly expression: string; readonly ordinal?: number | undefined }
-  | { readonly type: "chooseReference" }
+  | { readonly type: "chooseReference" | "chooseInput" }
+  | { readonly type: "onlyFailed"; readonly isWanted: boolean }
   /** All nets of the language model as one program that answers; numbers of tokens, or a text. */
   | {
       readonly type: "prompt";

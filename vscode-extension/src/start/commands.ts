@@ -32,7 +32,10 @@ async function openModel(context: vscode.ExtensionContext): Promise<void> {
     (await vscode.window.showOpenDialog({
       title: vscode.l10n.t("Open Compiled Model"),
       openLabel: vscode.l10n.t("Open"),
-      filters: { [vscode.l10n.t("Compiled models")]: ["bmodel", "cvimodel", "xz"], [vscode.l10n.t("All files")]: ["*"] },
+      filters: {
+        [vscode.l10n.t("Compiled models")]: ["bmodel", "cvimodel", "xz"],
+        [vscode.l10n.t("All files")]: ["*"],
+      },
       ...(folder && { defaultUri: folder }),
     })) ?? [];
   if (file === undefined) return;

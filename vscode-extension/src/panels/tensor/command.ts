@@ -7,7 +7,7 @@ import type { Contents } from "../../container/contents";
 import type { Lease } from "../../programs/pool";
 import type { SessionHub } from "../../sessions/hub";
 import { request } from "../../sessions/requests";
-import { TensorPanel } from "./panel";
+import { TENSOR_VIEW, TensorPanel } from "./panel";
 
 /** Argument of a command in the context menu of a variable; a watch has only the variable's `name`. */
 interface VariableContext {
@@ -36,6 +36,13 @@ export function registerTensorViews(
     panel.ended();
   });
   return [
+    // A tensor is gone with its session: after a reload of the window its tab would stay empty.
+    vscode.window.registerWebviewPanelSerializer(TENSOR_VIEW, {
+      deserializeWebviewPanel: (panel) => {
+        panel.dispose();
+        return Promise.resolve();
+      },
+    }),
     vscode.commands.registerCommand(COMMANDS.viewTensor, (from?: unknown) =>
       viewTensor(context.extensionUri, from, choose),
     ),

@@ -5,7 +5,11 @@ import type { Answer, Ask, FromTensorPage, Subject, ToTensorPage } from "../../p
 import type { Program } from "../../programs/program";
 import { answer } from "../answer";
 import { frame } from "../frame";
+import { VIEWS_COLUMN } from "../room";
 import { fileOf } from "./save";
+
+/** The type of its tabs. */
+export const TENSOR_VIEW = "tdb.tensor";
 
 /** One tensor in an editor tab. It asks the adapter of its session for what it draws. */
 export class TensorPanel {
@@ -19,7 +23,7 @@ export class TensorPanel {
     description: TensorDescription,
     closed: (panel: TensorPanel) => void,
   ) {
-    this.panel = vscode.window.createWebviewPanel("tdb.tensor", description.title, vscode.ViewColumn.Beside, {
+    this.panel = vscode.window.createWebviewPanel(TENSOR_VIEW, description.title, VIEWS_COLUMN, {
       enableScripts: true,
       retainContextWhenHidden: true,
       localResourceRoots: [vscode.Uri.joinPath(root, "dist")],
