@@ -93,7 +93,6 @@ SYSTEMS = {
     "linux-x64": ("Linux x86-64, kernel built by pip", here),
     "linux-x64-cross": ("Linux x86-64, kernel of the released wheel", cross_built),
     "linux-x64-sse2": ("Linux x86-64 without AVX (emulated Nehalem)", lambda: processor("Nehalem")),
-    "linux-x64-avx2": ("Linux x86-64 with AVX2, without AVX-512 (emulated Haswell)", lambda: processor("Haswell")),
     "linux-arm64": ("Linux aarch64 (emulated)", arm64),
     "wasm32": ("WebAssembly: Pyodide under Node", browser),
     "python-3.10": ("CPython 3.10", lambda: python("3.10")),
