@@ -52,8 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     program = open_program(arguments.context)
     program.require_ordinal(arguments.at)
     marks = dict(_mark(text, len(program.commands)) for text in arguments.bookmark)
-    found = parts(arguments.context, arguments.inputs, arguments.reference)
-    print("\n".join(contents(found)))
+    chosen = parts(arguments.context, arguments.inputs, arguments.reference)
+    print("\n".join(contents(chosen)))
     if not arguments.with_weights:
         raise BadInput(
             "whoever has the page has all of that, weights included; give --with-weights to agree, nothing is written"
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     if given is None:
         raise BadInput(f"--engine: give the folder of the engine for browsers, or set {ENGINE}")
     has = (arguments.inputs is not None, arguments.reference is not None)
-    size = write(found, given, output, arguments.at, marks, has)
+    size = write(chosen, given, output, arguments.at, marks, has)
     opened = output if output.suffix == ".html" else output / "index.html"
     how = (
         "open it in a browser" if output.suffix == ".html" else "serve the folder, for instance: python -m http.server"

@@ -39,7 +39,7 @@ _PICTURE = 128
 
 
 class Shared:
-    """A shared folder, opened at its moment. Everything that it is asked is one of the methods ``ask_...``."""
+    """A shared folder, opened at its moment. ``_ANSWERS``: what it can be given."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
@@ -60,15 +60,15 @@ class Shared:
 
     def ask(self, question: str) -> str:
         """The answer to a question, both JSON; an error is an answer with ``error``."""
-        asked = json.loads(question)
+        given = json.loads(question)
         try:
-            method: Callable[..., Any] = getattr(self, f"ask_{asked.pop('ask')}")
-            return json.dumps(method(**asked), allow_nan=False)
+            answer = _ANSWERS[given.pop("ask")]
+            return json.dumps(answer(self, **given), allow_nan=False)
         except Exception as error:
             return json.dumps({"error": sentence(error)})
 
-    def ask_model(self) -> dict[str, Any]:
-        """What does not change: the model, its lines and ops, and the shared moments."""
+    def _model(self) -> dict[str, Any]:
+        """All that does not change: the model, its lines and ops, and the shared moments."""
         program = self._debugger.program
         mlir = program.source.mlir
         return {
@@ -84,7 +84,7 @@ class Shared:
             ],
         }
 
-    def ask_state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, Any]:
         """The present moment: where it is, what is around it, the operands and results there."""
         debugger = self._debugger
         commands, stop = debugger.program.commands, debugger.last_stop
@@ -106,10 +106,10 @@ class Shared:
                 for ordinal in range(first, last)
             ],
             "focus": focus if not debugger.at_end else len(commands),
-            "values": values if not debugger.at_end else [self._row(*named) for named in self._outputs()],
+            "values": values if not debugger.at_end else [self._row(*named) for named in self._named_outputs()],
         }
 
-    def _outputs(self) -> list[tuple[str, Value]]:
+    def _named_outputs(self) -> list[tuple[str, Value]]:
         scope = self._debugger.scope()
         return [
             (f'output("{tensor.name}")', scope.border("output", tensor.name))
@@ -123,18 +123,18 @@ class Shared:
             text = str(error)
         return {"expression": expression, "title": value.title, "text": text}
 
-    def ask_step(self, count: int, unit: str) -> dict[str, Any]:
+    def _step(self, count: int, unit: str) -> dict[str, Any]:
         """``count`` ops or commands forwards, back if negative."""
         self._level = "op" if unit == "op" else "command"
         self._debugger.step(count, self._level)
-        return self.ask_state()
+        return self._state()
 
-    def ask_travel(self, ordinal: int) -> dict[str, Any]:
+    def _travel(self, ordinal: int) -> dict[str, Any]:
         """The moment when ``ordinal`` commands have been executed."""
         self._debugger.travel(ordinal)
-        return self.ask_state()
+        return self._state()
 
-    def ask_tensor(self, expression: str) -> dict[str, Any]:
+    def _tensor(self, expression: str) -> dict[str, Any]:
         """A tensor's picture: its first plane, at most 128 by 128, and its difference from the reference, if known."""
         debugger = self._debugger
         value = debugger.evaluate(expression, debugger.scope(level=self._level))
@@ -155,7 +155,7 @@ class Shared:
                 answer["difference"] = "not comparable with the reference"
         return answer
 
-    def ask_line(self, text: str) -> dict[str, Any]:
+    def _line(self, text: str) -> dict[str, Any]:
         """A line of the console that asks: an expression, ``trace``, ``when`` or ``where``."""
         verb, _, rest = text.strip().partition(" ")
         inspector = self._debugger.inspector
@@ -167,7 +167,7 @@ class Shared:
             return {"lines": list(answers.search_lines(search(inspector, rest)))}
         return {"lines": [self._debugger.evaluate(text).text()]}
 
-    def ask_outputs(self) -> dict[str, Any]:
+    def _outputs(self) -> dict[str, Any]:
         """The outputs at the end: a checksum of the stored words of each, to compare with another machine."""
         debugger = self._debugger
         if not debugger.at_end:
@@ -176,6 +176,17 @@ class Shared:
             raise TdbError(f"the run does not reach its end: {debugger.last_stop.text}")
         raw = debugger.outputs(raw=True)
         return {name: f"{zlib.crc32(np.ascontiguousarray(array).tobytes()):08x}" for name, array in raw.items()}
+
+
+_ANSWERS: dict[str, Callable[..., Any]] = {
+    "model": Shared._model,
+    "state": Shared._state,
+    "step": Shared._step,
+    "travel": Shared._travel,
+    "tensor": Shared._tensor,
+    "line": Shared._line,
+    "outputs": Shared._outputs,
+}
 
 
 def _picture(numbers: Array) -> list[list[float | None]]:

@@ -42,47 +42,47 @@ class Part:
 def parts(context: Path, inputs: Path | None, reference: Path | None) -> list[Part]:
     """The files of a model and its data, the model first; BadInput if there is no model."""
     if context.suffix == ".tdbrec":
-        found = [Part(context.name, context, "recording, with what the program has read and written")]
+        chosen = [Part(context.name, context, "recording, with what the program has read and written")]
     else:
         files = Context.find(context)
-        found = [Part(files.bmodel.name, files.bmodel, "compiled model, with its weights")]
+        chosen = [Part(files.bmodel.name, files.bmodel, "compiled model, with its weights")]
         for path, what in ((files.mlir, "text of the compiler"), (files.locations, "places of the tensors")):
             if path is not None:
-                found.append(Part(path.name, path, what))
+                chosen.append(Part(path.name, path, what))
     for path, what in ((inputs, "inputs"), (reference, "expected values of the tensors")):
         if path is not None and not path.is_file():
             raise BadInput(f"{path}: there is no such file to share")
         if path is not None:
-            found.append(Part(path.name, path, what))
-    if twice := {part.name for part in found if sum(other.name == part.name for other in found) > 1}:
+            chosen.append(Part(path.name, path, what))
+    if twice := {part.name for part in chosen if sum(other.name == part.name for other in chosen) > 1}:
         raise BadInput(f"{min(twice)}: two files to share have this name; rename one")
-    return found
+    return chosen
 
 
-def contents(found: list[Part]) -> Iterator[str]:
-    """What a page will hold, a line each."""
-    for part in found:
+def contents(chosen: list[Part]) -> Iterator[str]:
+    """The parts of a page, a line each."""
+    for part in chosen:
         yield f"{part.name}: {part.what}, {part.path.stat().st_size:,} bytes"
 
 
 def write(
-    found: list[Part], engine: Path, target: Path, at: int, bookmarks: Mapping[str, int], has: tuple[bool, bool]
+    chosen: list[Part], engine: Path, target: Path, at: int, bookmarks: Mapping[str, int], has: tuple[bool, bool]
 ) -> int:
     """Write a folder, or one .html file, and return its size in bytes. ``has``: whether inputs and reference are
     among the parts, which are the last ones then. BadInput if the engine is not complete.
     """
     wheels = _wheels(engine)
-    inputs, reference = _names(found, has)
+    inputs, reference = _names(chosen, has)
     manifest = {
-        "model": found[0].name,
+        "model": chosen[0].name,
         "inputs": inputs,
         "reference": reference,
         "at": at,
         "bookmarks": dict(bookmarks),
     }
-    data = _packed(found, manifest)
+    data = _packed(chosen, manifest)
     files = {f"engine/{path.name}": path for path in [*(engine / name for name in ENGINE), *wheels]}
-    settings = {"wheels": [path.name for path in wheels], "title": found[0].name}
+    settings = {"wheels": [path.name for path in wheels], "title": chosen[0].name}
     if target.suffix == ".html":
         target.write_text(_single(files, data, settings), "utf-8")
         return target.stat().st_size
@@ -101,8 +101,8 @@ def write(
 _LOADED = '<script type="module" src="share.js"></script>'
 
 
-def _names(found: list[Part], has: tuple[bool, bool]) -> tuple[str, str]:
-    last = [part.name for part in found[len(found) - sum(has) :]]
+def _names(chosen: list[Part], has: tuple[bool, bool]) -> tuple[str, str]:
+    last = [part.name for part in chosen[len(chosen) - sum(has) :]]
     return (last[0] if has[0] else ""), (last[-1] if has[1] else "")
 
 
@@ -118,11 +118,11 @@ def _wheels(engine: Path) -> list[Path]:
     return wheels
 
 
-def _packed(found: list[Part], manifest: Mapping[str, object]) -> bytes:
+def _packed(chosen: list[Part], manifest: Mapping[str, object]) -> bytes:
     """The model and its data as one archive, the same bytes each time."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for part in found:
+        for part in chosen:
             archive.writestr(zipfile.ZipInfo(part.name), part.path.read_bytes(), zipfile.ZIP_DEFLATED)
         archive.writestr(zipfile.ZipInfo(MANIFEST), json.dumps(manifest), zipfile.ZIP_DEFLATED)
     return packed.getvalue()
