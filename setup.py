@@ -116,7 +116,8 @@ BUILT = [MODULE]
 if sys.platform.startswith("linux") and platform.machine() == "x86_64":
     BUILT.append(LIBRARY)
 
-setup(
-    ext_modules=[] if os.environ.get("TDB_DAP_KERNEL") == "0" else BUILT,
-    cmdclass={"build_ext": BuildC},
-)
+if __name__ == "__main__":  # scripts/release/cross.py reads what is above
+    setup(
+        ext_modules=[] if os.environ.get("TDB_DAP_KERNEL") == "0" else BUILT,
+        cmdclass={"build_ext": BuildC},
+    )

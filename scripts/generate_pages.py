@@ -19,7 +19,7 @@ from scripts.generated import ROOT, write_or_check
 
 EXTENSION = ROOT / "vscode-extension"
 TARGET = ROOT / "tdb_dap" / "tools" / "pages"
-NAMES = ("report.js", "report.css")
+NAMES = ("report.js", "report.css", "share.js", "share.css", "shareWorker.js")
 _UNSAFE = ("</script", "</style", "<!--")
 """What would end the element around a program in the middle."""
 

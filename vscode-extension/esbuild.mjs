@@ -3,8 +3,8 @@
 import { cpSync, existsSync, readdirSync } from "node:fs";
 import { build } from "esbuild";
 
-const REPORT = "report"; // is no page of the editor
-const pages = readdirSync("pages").filter((name) => name !== REPORT && existsSync(`pages/${name}/main.ts`));
+const OUTSIDE = ["report", "share"]; // are no pages of the editor
+const pages = readdirSync("pages").filter((name) => !OUTSIDE.includes(name) && existsSync(`pages/${name}/main.ts`));
 const tests = process.argv.includes("--tests");
 const report = process.argv.indexOf("--report");
 const common = {
@@ -17,15 +17,16 @@ const common = {
 const page = { ...common, platform: "browser", format: "iife" };
 
 if (report >= 0) {
-  await build({
+  const shown = {
     ...page,
-    entryPoints: { [REPORT]: `pages/${REPORT}/main.ts` },
     outdir: process.argv[report + 1],
     minify: true,
     sourcemap: false,
     charset: "utf8",
     target: ["es2022", "chrome105", "firefox110", "safari16"],
-  });
+  };
+  await build({ ...shown, entryPoints: Object.fromEntries(OUTSIDE.map((page) => [page, `pages/${page}/main.ts`])) });
+  await build({ ...shown, entryPoints: { shareWorker: "pages/share/worker.ts" } });
   process.exit();
 }
 

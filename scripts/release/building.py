@@ -16,6 +16,7 @@ from pathlib import Path
 
 from scripts.extension import install_packages, package, target
 from scripts.generated import ROOT
+from scripts.release import cross
 from scripts.release.archives import contents, normalise
 from scripts.release.freezing import freeze
 from scripts.release.steps import BadBuild, run
@@ -72,11 +73,15 @@ def build(commit: Commit, scratch: Path, into: Path, environment: Mapping[str, s
     tree = commit.copy(scratch / "tree")
     sources = _sources(tree, into, given)
     unpacked = scratch / "unpacked"
+    wheels: dict[str, Path] = {}
     for kernel in ("1", "0"):  # from the source distribution, which is complete only if this works
         with tarfile.open(sources) as tar:
             _unpack(tar, unpacked / kernel)
         [folder] = (unpacked / kernel).iterdir()
-        _wheel(folder, into, {**given, "TDB_DAP_KERNEL": kernel})
+        wheels[kernel] = _wheel(folder, {**given, "TDB_DAP_KERNEL": kernel})
+    pure = shutil.copy(wheels["0"], into)
+    for wheel in cross.build(Path(pure), into):
+        _audit(wheel, given)
     for wheel in into.glob("*.whl"):  # before it becomes a part of the extension
         normalise(wheel, commit.epoch)
     _extensions(tree, scratch / "frozen", into, given)
@@ -95,18 +100,30 @@ def _sources(tree: Path, into: Path, environment: Mapping[str, str]) -> Path:
     return sources
 
 
-def _wheel(folder: Path, into: Path, environment: Mapping[str, str]) -> None:
-    """A wheel; on Linux one that says which C library it needs, as registries demand."""
+def _wheel(folder: Path, environment: Mapping[str, str]) -> Path:
+    """A wheel for this machine; that with a kernel is not released, it shows that others can build one."""
     made = folder / "dist"
     run([sys.executable, "-m", "build", "--no-isolation", "--wheel", "-o", str(made), "."], folder, environment)
     [wheel] = made.iterdir()
     if not wheel.name.endswith("-none-any.whl") and not any(name.endswith(LIBRARIES) for name in contents(wheel)):
         raise BadBuild("the C kernel was not built: a compiler is needed, such as gcc")
-    if "-linux_" in wheel.name:
-        tools = {**environment, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"}
-        run([sys.executable, "-m", "auditwheel", "repair", "-w", str(into), str(wheel)], folder, tools)
-    else:
-        shutil.copy(wheel, into)
+    return wheel
+
+
+def _audit(wheel: Path, environment: Mapping[str, str]) -> None:
+    """BadBuild if a wheel for Linux needs more of the C library than its name says."""
+    if "linux" not in wheel.name:
+        return
+    shown = run([sys.executable, "-m", "auditwheel", "show", str(wheel)], wheel.parent, environment)
+    wanted = wheel.name.removesuffix(".whl").rpartition("-")[2].split(".")
+    if not any(f'"{tag}"' in shown for tag in wanted):
+        raise BadBuild(f"{wheel.name}: needs another C library than its name says:\n{shown}")
+
+
+def _runs_here(wheel: Path) -> bool:
+    """Whether a wheel is for every system or for this one."""
+    own = next((system for system in cross.SYSTEMS.values() if cross.is_here(system)), None)
+    return wheel.name.endswith("-none-any.whl") or (own is not None and own.tags in wheel.name)
 
 
 def _extensions(tree: Path, scratch: Path, into: Path, environment: Mapping[str, str]) -> None:
@@ -114,7 +131,7 @@ def _extensions(tree: Path, scratch: Path, into: Path, environment: Mapping[str,
     folder = tree / "vscode-extension"
     manifest = json.loads((folder / "package.json").read_text("utf-8"))
     name, version = manifest["name"], manifest["version"]
-    wheels = {path.name.endswith("-none-any.whl"): path for path in into.glob("*.whl")}
+    wheels = {path.name.endswith("-none-any.whl"): path for path in into.glob("*.whl") if _runs_here(path)}
     scratch.mkdir()
     program = freeze(wheels[False], tree / "packaging" / "frozen", scratch, environment)
     install_packages(folder, environment)

@@ -45,7 +45,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
         "tools.streams",
         "tools.trace",
     ),
-    ("tools.diff", "tools.graph", "tools.triage", "tools.zoo"),
+    ("tools.diff", "tools.graph", "tools.share", "tools.triage", "tools.zoo"),
     ("tools.reduce",),
     ("adapter.protocol",),
     ("adapter.session",),

@@ -89,6 +89,68 @@ def run_info(context: Path) -> Printed:
     return Printed(False, _text([*lines, *notices]))
 
 
+def run_profile(context: Path) -> Printed:
+    """Time by engine and op, and memory in use."""
+    from tdb_dap.tools.profile.report import profiled
+    from tdb_dap.tools.profile.text import MOST_OPS, lines
+    from tdb_dap.tools.programs import open_program
+
+    _, report = profiled(open_program(context))
+    return Printed(False, _text(lines(report, limit=MOST_OPS)))
+
+
+def run_diff(a: Path, b: Path, inputs: Path | None) -> Printed:
+    """Two compiled models side by side."""
+    from tdb_dap.engine.reference.tolerance import Tolerances
+    from tdb_dap.tools.diff.comparing import compare_models
+    from tdb_dap.tools.diff.text import lines
+
+    report = compare_models(a, b, inputs, Tolerances.parse([], []), lambda done: None)
+    return Printed(not report.is_same, _text(lines(report)))
+
+
+def run_weights(model: Path, reference: Path) -> Printed:
+    """The constants of a language model beside those before conversion."""
+    from tdb_dap.tools.float_model.model import FloatModel
+    from tdb_dap.tools.llm.language_model import read_model
+    from tdb_dap.tools.llm.sources import weights_report
+    from tdb_dap.tools.weights.text import lines
+
+    read = read_model(model)
+    report = weights_report(read, FloatModel(reference, room=read.room))
+    return Printed(bool(report.faults), _text(lines(report)))
+
+
+def run_answer(model: Path, prompt: str | list[int], tokens: int, reference: Path | None) -> Printed:
+    """A completion, and where it is first wrong."""
+    from tdb_dap.tools.float_model.model import FloatModel
+    from tdb_dap.tools.llm.language_model import read_model
+    from tdb_dap.tools.llm.opening import PromptOptions, open_model
+    from tdb_dap.tools.llm.running import Answering
+    from tdb_dap.tools.llm.sources import weights_report
+    from tdb_dap.tools.llm.stop_tokens import stop_tokens
+    from tdb_dap.tools.llm.text import look_lines, token_line, verdict_lines
+
+    read, options = read_model(model), PromptOptions(model, prompt, tokens)
+    ids = options.ids(read)
+    float_model = FloatModel(reference, room=read.room) if reference is not None else None
+    report = weights_report(read, float_model) if float_model is not None else None
+    folders = [read.context.bmodel.parent, *([reference] if reference is not None else [])]
+    debugger = open_model(read, ids, tokens, (), 0)
+    try:
+        answering = Answering(
+            debugger, read, ids, (), float_model, gives_back=True, weights=report, stops=stop_tokens(folders)
+        )
+        done = list(answering.tokens())
+    finally:
+        debugger.close()
+    text = [token_line(token, None) for token in done]
+    if report is not None:
+        text += [*verdict_lines(done, report), *look_lines(options, None, False, ids, done)]
+    is_wrong = any(part.is_wrong for token in done for part in token.parts)
+    return Printed(is_wrong or bool(report is not None and report.faults), _text(text))
+
+
 def _text(lines: Iterable[str], problem: str = "") -> str:
     """Lines as a terminal shows them; TdbError if there is nothing but a problem."""
     text = visible("\n".join(lines)).strip()

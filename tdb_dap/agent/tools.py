@@ -18,6 +18,8 @@ Stopped = Callable[[], bool]
 Direction = Literal["to", "forward", "back", "start", "end"]
 
 _MOST_VALUES = 256
+_MOST_TOKENS = 64
+_LONGEST_ID = 10
 
 
 class Tools:
@@ -39,6 +41,10 @@ class Tools:
             self.compare,
             self.explain,
             self.trace,
+            self.profile,
+            self.diff,
+            self.judge_model,
+            self.weights,
             self.travel,
             self.bookmark,
             self.what_if,
@@ -134,6 +140,55 @@ class Tools:
         if len(given) != 1:
             raise BadInput("give one of point, when, where and history")
         return Answer("", self._session.look(given[0]), "travel 'to' a moment of it, then read_tensor")
+
+    def profile(self, stopped: Stopped) -> Answer:
+        """Say where the time of the open model goes: engines, ops by share, memory in use. It is an estimate."""
+        model = self._session.model(with_reference=False)
+        done = self._session.run(calls.run_profile, model.context, is_stopped=stopped)
+        return Answer("", done.text, "explain a LINE that takes long")
+
+    def diff(self, a: str, b: str, stopped: Stopped, inputs: str = "") -> Answer:
+        """Compare two compiled models: structure, then values of every tensor on the same inputs.
+
+        a, b: context directories, .bmodel or .cvimodel; inputs: .npz by input name (default: those next to a).
+        """
+        one, other = self._session.allowed(a), self._session.allowed(b)
+        given = self._session.allowed(inputs) if inputs else None
+        done = self._session.run(calls.run_diff, one, other, given, is_stopped=stopped)
+        verdict = "the models differ" if done.is_wrong else "the models are the same"
+        return Answer(verdict, done.text, "open the one that is wrong, then check")
+
+    def judge_model(
+        self, directory: str, stopped: Stopped, prompt: str = "", ids: str = "", tokens: int = 4, reference: str = ""
+    ) -> Answer:
+        """Let a compiled language model complete a prompt, and find its first wrong token, launch, op or weight.
+
+        directory: of the converter; prompt: a text, or ids: '5,17,30'; tokens: 1 to 64; reference: folder of the model
+        before conversion (config.json, .safetensors), without which nothing is judged.
+        """
+        if bool(prompt) == bool(ids) or not 1 <= tokens <= _MOST_TOKENS:
+            raise BadInput(f"give prompt or ids, and 1 to {_MOST_TOKENS} tokens")
+        words = [word.strip() for word in ids.split(",")] if ids else []
+        if not all(word.isdecimal() and len(word) < _LONGEST_ID for word in words):
+            raise BadInput("ids: give whole numbers with commas between them")
+        model = self._session.allowed(directory)
+        expected = self._session.allowed(reference) if reference else None
+        text_or_ids = list(map(int, words)) if ids else prompt
+        done = self._session.run(calls.run_answer, model, text_or_ids, tokens, expected, is_stopped=stopped)
+        if expected is None:
+            return Answer("completed; nothing was judged", done.text, "judge_model with reference")
+        verdict = "something is wrong" if done.is_wrong else "nothing is wrong"
+        return Answer(verdict, done.text, "weights, where no weight is named" if done.is_wrong else "diff, or profile")
+
+    def weights(self, directory: str, reference: str, stopped: Stopped) -> Answer:
+        """Compare the constants of a compiled language model with the weights before conversion, without a run.
+
+        directory: of the converter; reference: folder of config.json and .safetensors.
+        """
+        model, expected = self._session.allowed(directory), self._session.allowed(reference)
+        done = self._session.run(calls.run_weights, model, expected, is_stopped=stopped)
+        verdict = "weights are wrong" if done.is_wrong else "no weight is wrong"
+        return Answer(verdict, done.text, "judge_model")
 
     def travel(self, direction: Direction, count: int = 1, show: bool = False) -> Answer:
         """Go to a moment: 'to' command number count, 'forward' or 'back' by count ops, 'start' or 'end'.

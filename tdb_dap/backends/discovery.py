@@ -65,10 +65,10 @@ def find(file: str, given: Path | None = None) -> tuple[Path, str] | None:
     return None
 
 
-def require_platform() -> None:
-    """BadInput where the vendor's libraries cannot be loaded."""
+def require_platform(instead: str = "use the backend 'numpy'") -> None:
+    """BadInput where the vendor's libraries cannot be loaded; ``instead``: what there is to do."""
     if not sys.platform.startswith("linux") or platform.machine() not in ("x86_64", "AMD64"):
-        raise BadInput("the vendor's simulators exist for Linux on x86-64 only; use the backend 'numpy'")
+        raise BadInput(f"the vendor's simulators exist for Linux on x86-64 only; {instead}")
 
 
 def library_of(chip: Chip, given: Path | None = None) -> Path:

@@ -40,6 +40,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "explain": ("tools.explain", "explain an op through all levels of compilation, or a command"),
         "graph": ("tools.graph", "draw the ops of a model and the tensors between them"),
         "profile": ("tools.profile", "estimate the time of a model per op and per command"),
+        "share": ("tools.share", "write a page that opens a session in any browser"),
         "trace": ("tools.trace", "show values over a whole run; say when, where, and what was there"),
     },
     "write": {

@@ -106,7 +106,7 @@ def test_a_chosen_frame_is_left_at_the_next_stop(client: DapClient, toy: Toy) ->
 
 def test_no_word_of_ours_is_translated_away(pooling: Stop) -> None:
     listed = pooling.client.console("help")
-    assert "bt/where/backtrace" in listed
+    assert "bt/backtrace" in listed
     ours = {name for line in listed.splitlines() if line[2:3].strip() for name in line.split()[0].split("/")}
     assert ours.isdisjoint({*WORDS, *INSTEAD})
     assert {word.split()[0] for word in WORDS.values()} <= ours

@@ -97,6 +97,15 @@ VERBS = {
         ("diff {sample} {out}/nowhere",),
         ("diff {sample} {sample} --structure --report {out}/d.json", "diff {sample} {sample} --report {out}/d.md"),
     ),
+    "share": Verb(
+        "share --help",  # needs the engine for browsers: tests/share
+        cannot=(
+            "share {sample}",
+            "share {sample} -o {out}/page",
+            "share {sample} -o {out}/page --with-weights",
+            "share {out}/nowhere -o {out}/page --with-weights",
+        ),
+    ),
     "trace": Verb(
         "trace {sample} max(out[0])",
         cannot=(

@@ -84,7 +84,7 @@ def record_nets(
             f"{bmodel.path}: compiled with --rvti: its kernel is a RISC-V program with tensor instructions of its own, "
             "which are not recorded; compile without --rvti to debug the net"
         )
-    require_platform()
+    require_platform("give --recording FILE.tdbrec, or --recording remote:HOST:PORT of a machine that has them")
     library = chip.vendor_library
     if library is None or not library.runtime:
         raise BadInput(f"how to run nets of {chip.name} on the vendor's runtime is not known")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tdb_dap.engine.control.listener import Listener
 from tdb_dap.engine.control.stops import Finding, Reason, Stop
 from tdb_dap.engine.expressions.assignment import Part, assign, part_named
@@ -103,6 +105,8 @@ class Inspector:
                 bits = bits.reshape(-1)[: math.prod(shape)].reshape(shape)
             numbers = tensor.dtype.widen(bits) if raw else tensor.raise_(bits)
             if not partial and not self._is_computed(tensor.name):
+                if numbers.dtype.kind == "f":  # what numpy.asarray takes the mark away from is no number either
+                    numbers = np.full_like(numbers, np.nan)
                 numbers = NotComputed.mark(numbers, f"{tensor.name} is not computed: {self._why_not_finished()}")
             arrays[tensor.name] = numbers
         return arrays

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdb_dap.engine.files.data_files import data_of
+from tdb_dap.engine.files.data_files import data_of, data_of_work_model
 from tdb_dap.engine.files.location_files import existing, locations_of, noted
 from tdb_dap.engine.files.reference_files import compilation
 from tdb_dap.engine.files.work_folders import is_work_model, own_work_model, work_file, work_source
@@ -78,9 +78,9 @@ class Context:
     @classmethod
     def _of_work_folder(cls, model: Path) -> Context:
         """A model whose files are among others in the compiler's working directory."""
-        mlir, reference = work_source(model), work_file(model, "tpu_outputs.npz")
+        data = data_of_work_model(model)
         locations = work_file(model, "tensor_info.txt")
-        return cls(model.parent, model, mlir, locations, work_file(model, "in_f32.npz"), reference)
+        return cls(model.parent, model, work_source(model), locations, data.inputs, data.reference)
 
     @classmethod
     def of_net(cls, folder: Path, bmodel: Path) -> Context:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tdb_dap.engine.files.location_files import existing, noted
 from tdb_dap.engine.files.reference_files import compilation, reference_of, sibling
+from tdb_dap.engine.files.work_folders import work_file
 
 _MADE_INPUTS = "_in_f32.npz"
 """Ending of the file in which model_transform keeps its test input."""
@@ -40,6 +41,14 @@ def data_of(directory: Path) -> DataFiles:
     """
     inputs = existing(directory / "input_ref_data.dat") or _listed_inputs(directory) or _named(directory, _INPUTS)
     return DataFiles(inputs or _made_inputs(directory), reference_of(directory) or _named(directory, _REFERENCES))
+
+
+def data_of_work_model(model: Path) -> DataFiles:
+    """The data of a model among others in the compiler's working directory: by the model's name, by a user's names."""
+    return DataFiles(
+        work_file(model, "in_f32.npz") or _named(model.parent, _INPUTS),
+        work_file(model, "tpu_outputs.npz") or _named(model.parent, _REFERENCES),
+    )
 
 
 def _listed_inputs(directory: Path) -> Path | None:

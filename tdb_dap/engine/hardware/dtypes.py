@@ -93,7 +93,7 @@ class DType:
     def widen(self, bits: Array) -> Array:
         """As ``decode``, with f16 widened to float32 as well: what arithmetic works on."""
         numbers = self.decode(bits)
-        return numbers.astype(np.float32) if self.name == "f16" else numbers
+        return _widened(numbers) if self.name == "f16" else numbers
 
     def encode(self, numbers: Array) -> Array:
         """Bits of ``numbers``: floats rounded half to even, integers wrapped to the width."""
@@ -128,6 +128,30 @@ class DType:
 
     def __str__(self) -> str:
         return self.name
+
+
+def _widened(halves: Array) -> Array:
+    """float16 as float32; the bits of a NaN stay as they are, signalling or not."""
+    with np.errstate(invalid="ignore"):  # what a signalling NaN is on ARM
+        numbers = halves.astype(np.float32)
+    if _MAKES_NAN_QUIET:
+        words = halves.view(np.uint16).astype(np.uint32)
+        nan = (words & np.uint32(0x7FFF)) > np.uint32(0x7C00)
+        if nan.any():
+            kept = (words & np.uint32(0x8000)) << np.uint32(16) | np.uint32(0x7F800000)
+            kept |= (words & np.uint32(0x03FF)) << np.uint32(13)
+            numbers = np.where(nan, kept, numbers.view(np.uint32)).astype(np.uint32).view(np.float32)
+    return numbers
+
+
+def _makes_nan_quiet() -> bool:
+    signalling = np.array([0x7C01], np.uint16).view(np.float16)
+    with np.errstate(invalid="ignore"):
+        return int(signalling.astype(np.float32).view(np.uint32)[0]) != 0x7F802000
+
+
+_MAKES_NAN_QUIET = _makes_nan_quiet()
+"""Whether NumPy widens with the processor's own instruction here, as on ARM."""
 
 
 def _float32_to_bfloat16(numbers: Array) -> Array:

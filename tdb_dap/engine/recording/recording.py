@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.engine.recording import format as form
+from tdb_dap.engine.recording.packing import CannotUnpack, Unpacker
 from tdb_dap.errors import BadInput
 
 T = TypeVar("T")
@@ -87,7 +87,7 @@ class _Reader:
         self.file = read_file(path, limits.UNPACKED)
         self.left = limits.unpacked(len(self.file))
         self.events_left = limits.events(len(self.file))
-        self.unpacker = zstandard.ZstdDecompressor(max_window_size=_WORKING_MEMORY)
+        self.unpacker = Unpacker(_WORKING_MEMORY)
         self.head: dict[str, Any] | None = None
         self.parts: list[NDArray[np.uint8]] = []
         self.rows: list[NDArray[Any]] = []
@@ -145,13 +145,9 @@ class _Reader:
         if size > self.left:
             raise BadInput(f"{self.path}: unpacks to more than {limits.readable(limits.unpacked(len(self.file)))}")
         try:
-            if zstandard.frame_content_size(packed) != size:
-                raise _Broken("its size is not the announced one")
-            content = self.unpacker.decompress(packed, max_output_size=size)
-        except zstandard.ZstdError:
-            raise _Broken("it cannot be unpacked") from None
-        if len(content) != size:
-            raise _Broken("its size is not the announced one")
+            content = self.unpacker.unpack(packed, size)
+        except CannotUnpack as error:
+            raise _Broken(str(error)) from None
         self.left -= size
         return kind, content, start + packed_size
 

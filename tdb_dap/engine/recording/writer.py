@@ -13,9 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import zstandard
-
 from tdb_dap.engine.recording import format as form
+from tdb_dap.engine.recording.packing import Packer
 
 _LEVEL = 3
 
@@ -36,7 +35,7 @@ class Writer:
         else:
             self._unfinished = self._place.with_name(f".{self._place.name[:80]}.{secrets.token_hex(4)}.part")
             self._file = self._unfinished.open("xb", buffering=0)
-        self._packer = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=False, write_content_size=True)
+        self._packer = Packer(_LEVEL)
         self._checksum = hashlib.sha256()
         self._pending = bytearray()
         self.size = 0
@@ -100,7 +99,7 @@ class Writer:
         return self._has_content
 
     def _chunk(self, kind: bytes, content: bytes) -> None:
-        packed = self._packer.compress(content)
+        packed = self._packer.pack(content)
         self._write(form.CHUNK_HEADER.pack(kind, len(content), len(packed), zlib.crc32(packed)) + packed)
 
     def _write(self, data: bytes) -> None:

@@ -99,14 +99,14 @@ def product_in(a: Array, b: Array, dtype: DType) -> Array:
     if dtype is F32:
         return multiply(a, b)
     if dtype.name == "f16":
-        return round_to(np.asarray(a * b, np.float32), dtype)
+        return round_to(settle_nan(np.asarray(a * b, np.float32), a, b), dtype)
     exact = np.asarray(a, np.float64) * np.asarray(b, np.float64)
     size = np.abs(exact)
     small = size < 2.0**-126
     if small.any():
         kept = np.where(size < (1 - 2.0**-9) * 2.0**-126, 0.0, 2.0**-126)
         exact = np.where(small, np.copysign(kept, exact), exact)
-    return round_to(exact.astype(np.float32), dtype)
+    return round_to(settle_nan(exact.astype(np.float32), a, b), dtype)
 
 
 def operand(numbers: Array, dtype: DType) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from tdb_dap.errors import BadInput
 from tdb_dap.system.plugins import plugins
 from tdb_dap.targets.chips.chip import Chip
@@ -31,6 +33,11 @@ def _of_plugins() -> dict[str, Chip]:
 
 def target_for(chip: str, file: str) -> Chip:
     """The target of a chip name; BadInput names ``file`` and the chips that are known."""
+    if sys.byteorder != "little":
+        raise BadInput(
+            f"{file}: not opened: this machine stores the high byte of a number first (big endian), and results "
+            "would be wrong; use a little-endian one"
+        )
     known = chips()
     if chip not in known:
         raise BadInput(

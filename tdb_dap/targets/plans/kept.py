@@ -160,8 +160,10 @@ def _numbers(known: Known, shape: _Shape) -> dict[bytes, int]:
 def _build() -> bytes:
     """The version of this package, and the state of the sources that plans depend on."""
     digest = hashlib.blake2b(f"{__version__} {kernel.checksum()} {np.__version__}".encode(), digest_size=16)
-    program = os.stat(sys.executable)
-    digest.update(f"{program.st_size} {program.st_mtime_ns}\n".encode())
+    digest.update(f"{sys.version}\n".encode())
+    with suppress(OSError):  # where Python is a library, as in a browser, there is no such file
+        program = os.stat(sys.executable)
+        digest.update(f"{program.st_size} {program.st_mtime_ns}\n".encode())
     package = Path(__file__).parents[2]
     folders = [package / "targets", package / "engine" / "hardware"]
     for folder in folders:

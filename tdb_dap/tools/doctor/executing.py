@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 from tdb_dap.errors import BadInput
 from tdb_dap.system.plugins import GROUPS
 from tdb_dap.system.plugins import plugins as plugins_of
+from tdb_dap.system.shells import unsetting
 from tdb_dap.tools.doctor.findings import Check
 from tdb_dap.tools.doctor.installation import NAME, Installation
 
@@ -19,16 +23,41 @@ def kernel(installation: Installation) -> Iterator[Check]:
     from tdb_dap.targets import kernel
 
     if kernel.is_active():
-        yield Check("kernel", "ok", kernel.describe())
+        yield _width(kernel.describe(), max(kernel.widths()), installation)
     elif kernel.is_built:
-        yield Check("kernel", "note", kernel.describe(), f"unset {kernel.SWITCH}")
+        yield Check("kernel", "note", kernel.describe(), unsetting(kernel.SWITCH))
     elif kernel.is_outdated:
         yield Check("kernel", "note", kernel.describe(), installation.again)
     elif files := [path.name for path in sorted(Path(kernel.__file__).parent.iterdir()) if _is_kernel(path)]:
         text = f"NumPy (the C kernel, {files[0]}, is there and cannot be loaded here; results are equal)"
-        yield Check("kernel", "note", text, installation.again)
+        yield Check("kernel", "note", text, installation.from_sources)
     else:
-        yield Check("kernel", "note", kernel.describe(), installation.again)
+        yield Check("kernel", "note", kernel.describe(), installation.from_sources)
+
+
+_WIDTHS = ((16, ("AVX512_CLX", "AVX512_ICL", "AVX512_SPR")), (8, ("AVX2",)))
+"""Numbers at a time, and the features by NumPy's names of which one is enough for the kernel to compute so many."""
+
+
+def _width(described: str, used: int, installation: Installation) -> Check:
+    """Whether the kernel uses what the processor has, as NumPy sees it."""
+    features = _features()
+    offered, name = next(
+        ((lanes, name) for lanes, names in _WIDTHS for name in names if features.get(name)), (4, "no AVX2")
+    )
+    if used < offered:
+        text = f"{described}; this processor has {name}, with which it would compute {offered} at a time"
+        return Check("kernel", "note", text, installation.from_sources)
+    return Check("kernel", "ok", f"{described} (processor: {name})" if features else described)
+
+
+def _features() -> Mapping[str, bool]:
+    """Features of the processor by NumPy's names; empty where NumPy does not say."""
+    for module in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
+        with suppress(ImportError, AttributeError):
+            known: dict[str, bool] = import_module(module).__cpu_features__
+            return known if platform.machine().lower() in ("x86_64", "amd64", "i686") else {}
+    return {}
 
 
 def _is_kernel(path: Path) -> bool:

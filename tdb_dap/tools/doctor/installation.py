@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Literal
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
+from tdb_dap.system.shells import quoted
 from tdb_dap.tools.doctor.findings import Check
 from tdb_dap.version import __version__
 
@@ -35,6 +35,9 @@ _TEXTS: dict[Way, str] = {
 
 _WHEEL = "WHEEL"
 """The wheel of a release, where nobody knows which file this was installed from: no index is told to have it."""
+
+_SOURCES = "SOURCES.tar.gz"
+"""The source distribution of a release, likewise."""
 
 
 @dataclass(frozen=True)
@@ -98,37 +101,50 @@ class Installation:
         if self.way == "uv":
             return f"uv tool upgrade --reinstall {NAME}"
         if self.way == "editable":
-            return f"{self._pip} install --force-reinstall -e {shlex.quote(origin)}"
+            return f"{self._pip} install --force-reinstall -e {quoted(origin)}"
         if self.way == "none":
-            return f"{self._pip} install {shlex.quote(str(Path(__file__).resolve().parents[3]))}"
-        return f"{self._pip} install --force-reinstall {shlex.quote(origin or _WHEEL)}"
+            return f"{self._pip} install {quoted(str(Path(__file__).resolve().parents[3]))}"
+        return f"{self._pip} install --force-reinstall {quoted(origin or _WHEEL)}"
+
+    @property
+    def from_sources(self) -> str:
+        """Command that builds the C kernel on this machine; a wheel without one would only be installed again."""
+        if self.way in ("frozen", "editable", "none"):
+            return self.again
+        origin = self._origin[0]
+        sources = origin if origin and not origin.endswith(".whl") else _SOURCES
+        if self.way == "pipx":
+            return f"pipx install --force --pip-args='--no-binary {NAME}' {quoted(sources)}"
+        if self.way == "uv":
+            return f"uv tool install --reinstall --no-binary-package {NAME} {quoted(sources)}"
+        return f"{self._pip} install --force-reinstall --no-binary {NAME} {quoted(sources)}"
 
     def with_python(self, version: str) -> str:
         """Command that installs this package into an environment with another Python."""
-        return f"uv tool install --python {version} {shlex.quote(self._origin[0] or _WHEEL)}"
+        return f"uv tool install --python {version} {quoted(self._origin[0] or _WHEEL)}"
 
     def getting(self, *requirements: str) -> str:
         """Command that installs other packages in addition to this one, again if they are there."""
-        wanted = " ".join(map(shlex.quote, requirements))
+        wanted = " ".join(map(quoted, requirements))
         if self.way == "frozen":
             return self.again
         if self.way == "pipx":
             return f"pipx inject --force {NAME} {wanted}"
         if self.way == "uv":
-            return f"uv pip install --python {shlex.quote(self.python)} --reinstall {wanted}"
+            return f"uv pip install --python {quoted(self.python)} --reinstall {wanted}"
         return f"{self._pip} install --force-reinstall {wanted}"
 
     def without(self, package: str) -> str:
         """Command that removes another package."""
         if self.way == "pipx":
-            return f"pipx uninject {NAME} {shlex.quote(package)}"
+            return f"pipx uninject {NAME} {quoted(package)}"
         if self.way == "uv":
-            return f"uv pip uninstall --python {shlex.quote(self.python)} {shlex.quote(package)}"
-        return self.again if self.way == "frozen" else f"{self._pip} uninstall {shlex.quote(package)}"
+            return f"uv pip uninstall --python {quoted(self.python)} {quoted(package)}"
+        return self.again if self.way == "frozen" else f"{self._pip} uninstall {quoted(package)}"
 
     @property
     def _pip(self) -> str:
-        return f"{shlex.quote(self.python)} -m pip"
+        return f"{quoted(self.python)} -m pip"
 
     def checks(self) -> Iterator[Check]:
         """Version and way, and whether the metadata is of another version than the code."""

@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import os
 import platform
-import shlex
 import shutil
 import socket
 import sys
@@ -14,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from tdb_dap.system.shells import quoted, setting
 from tdb_dap.tools.doctor.findings import Check
 from tdb_dap.tools.doctor.installation import Installation
 
@@ -113,13 +113,13 @@ def command(installation: Installation) -> Iterator[Check]:
     own = Path(installation.python).parent
     if path is None:
         text = "tdb-dap is not on the PATH; editors have to be given its whole path"
-        mend = f"export PATH={shlex.quote(str(own))}:$PATH" if sys.platform != "win32" else f'setx PATH "{own};%PATH%"'
+        mend = f"export PATH={quoted(str(own))}:$PATH" if sys.platform != "win32" else f'setx PATH "{own};%PATH%"'
         yield Check("command", "note", text, mend)
     elif installation.frozen or _same(Path(path).resolve().parent, own) or _same(Path(path).parent, own):
         yield Check("command", "ok", path)
     else:
         text = f"{path} is on the PATH, and may be of another installation than this one, {own}"
-        yield Check("command", "note", text, f"{shlex.quote(path)} doctor")
+        yield Check("command", "note", text, f"{quoted(path)} doctor")
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -138,6 +138,6 @@ def cache(directory: Path, is_default: bool) -> Iterator[Check]:
             file.write(b"tdb-dap")
     except OSError as error:
         what = f"{shown} cannot be written ({error.strerror or error}); only `tdb-dap backends fetch` needs it"
-        yield Check("cache", "note", what, f"export TDB_DAP_CACHE={shlex.quote(tempfile.gettempdir())}/tdb-dap")
+        yield Check("cache", "note", what, setting("TDB_DAP_CACHE", os.path.join(tempfile.gettempdir(), "tdb-dap")))
     else:
         yield Check("cache", "ok", f"{shown} can be written")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tdb_dap.system.sample import SAMPLE
+from tdb_dap.system.shells import setting
 from tdb_dap.tools.doctor.findings import Check
 from tdb_dap.tools.doctor.installation import Installation
 
@@ -27,7 +28,7 @@ def sample(installation: Installation, directory: Path = SAMPLE, known: str = KN
             yield Check(name, "ok", f"{commands} commands run with {by}; the output is the known one, bit for bit")
         elif on:
             text = "the output is not the known one with the C kernel: its results cannot be trusted"
-            yield Check(name, "error", text, f"export {kernel.SWITCH}=0")
+            yield Check(name, "error", text, setting(kernel.SWITCH, "0"))
         else:
             text = "the output is not the known one: results of this installation cannot be trusted"
             yield Check(name, "error", text, installation.again)

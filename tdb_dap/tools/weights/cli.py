@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tdb_dap.cli.progress import Bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tdb_dap.tools.weights.checking import WeightsReport
-
-_MOST_SHOWN = 20
-_MOST_NAMED = 6
-FILLED = "filled by the host"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.float_model.model import FloatModel
     from tdb_dap.tools.llm.language_model import read_model
     from tdb_dap.tools.llm.sources import weights_report
+    from tdb_dap.tools.weights.text import lines
 
     model = read_model(arguments.model)
     float_model = FloatModel(arguments.reference, room=model.room)
@@ -53,29 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
             return 2
         raise BadInput(f"{model.context.bmodel}: no constant could be traced; convert with --debug")
     return int(bool(report.faults))
-
-
-def lines(report: WeightsReport) -> Iterator[str]:
-    """Verdicts as text: the count of proven constants, then those that are wrong and those not traced."""
-    yield f"{report.proven:,} constants ({report.numbers:,} numbers) are as the model before conversion has them"
-    for fault in report.faults[:_MOST_SHOWN]:
-        yield f"wrong: {fault.tensor} in {fault.net}: {fault.summary}"
-    if len(report.faults) > _MOST_SHOWN:
-        yield f"{len(report.faults) - _MOST_SHOWN:,} more constants are wrong"
-    yield from untraced_lines(report)
-
-
-def untraced_lines(report: WeightsReport) -> Iterator[str]:
-    """The constants that could not be compared by reason, without those that the host fills."""
-    by_reason: dict[str, list[str]] = {}
-    for one in report.untraced:
-        if one.why != FILLED:
-            by_reason.setdefault(one.why, []).append(
-                one.tensor if one.tensor == one.net else f"{one.tensor} in {one.net}"
-            )
-    for why, names in by_reason.items():
-        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-        yield f"not traced: {', '.join(names[:_MOST_NAMED])}{more}: {why}"
 
 
 def _entry(report: WeightsReport) -> dict[str, Any]:

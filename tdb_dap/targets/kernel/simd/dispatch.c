@@ -2,6 +2,10 @@
 
 #include "simd.h"
 
+#if IS_X86
+#include <cpuid.h>
+#endif
+
 extern const Simd simd_4;
 #if IS_X86
 extern const Simd simd_8, simd_16;
@@ -17,14 +21,37 @@ const Simd *const simd_widths[] = {
 
 const Simd *simd = &simd_4;
 
+#if IS_X86
+/* Registers that the operating system keeps when it switches tasks: bits 1, 2 are those of AVX, 5 to 7 of AVX-512. */
+static unsigned kept_registers(void)
+{
+    unsigned low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+/* Asked here and not by __builtin_cpu_supports: in the runtime library of some compilers that is a stub, which knows no
+   processor. Bits: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2A, CPUID. */
+static int simd_known(void)
+{
+    const unsigned avx = 3u << 27 /* OSXSAVE, AVX */, avx2 = 1u << 5;
+    const unsigned avx512 = 1u << 16 /* F */ | 1u << 17 /* DQ */ | 1u << 30 /* BW */ | 1u << 31 /* VL */, vnni = 1u << 11;
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & avx) != avx || (kept_registers() & 6) != 6)
+        return 1;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & avx2))
+        return 1;
+    return 2 + ((b & avx512) == avx512 && (c & vnni) && (kept_registers() & 0xe6) == 0xe6);
+}
+#endif
+
 int simd_count(void)
 {
 #if IS_X86
-    __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2"))
-        return 1;
-    return 2 + (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni"));
+    static int known;
+    if (!known)
+        known = simd_known();
+    return known;
 #else
     return 1;
 #endif

@@ -1,0 +1,66 @@
+"""Make the engine for browsers: Pyodide, and the wheels that a shared page needs (`tdb-dap share --engine FOLDER`).
+
+python -m scripts.release.engine PYODIDE WHEELS FOLDER
+
+PYODIDE: folder of the npm package pyodide; WHEELS: folder with the wheels of numpy, msgspec and flatbuffers for it, and
+with ours of scripts.release.cross for wasm32. What is not needed in a page is left out of the wheels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+
+from scripts.release.archives import normalise
+from scripts.release.steps import BadBuild
+from tdb_dap.tools.share.sharing import ENGINE
+
+NEEDED = ("numpy", "msgspec", "flatbuffers", "tdb_dap")
+LEFT_OUT = ("/tests/", "/doc/", "numpy/f2py/", "numpy/distutils/", "tdb_dap/sample/", "tdb_dap/tools/pages/report")
+_EPOCH = 1_577_836_800
+"""2020-01-01: every file of an engine is as old."""
+
+
+def make(pyodide: Path, wheels: Path, into: Path) -> int:
+    """Write the engine, and return its size in bytes; BadBuild where something is missing."""
+    into.mkdir(parents=True, exist_ok=True)
+    for name in ENGINE:
+        if not (pyodide / name).is_file():
+            raise BadBuild(f"{pyodide}: there is no {name}; is it the npm package pyodide, version 314 or newer?")
+        shutil.copyfile(pyodide / name, into / name)
+    for package in NEEDED:
+        found = sorted(wheels.glob(f"{package}-*.whl"))
+        if len(found) != 1:
+            raise BadBuild(f"{wheels}: {len(found)} wheels of {package}; one is needed")
+        _slim(found[0], into / found[0].name)
+        normalise(into / found[0].name, _EPOCH)
+    return sum(path.stat().st_size for path in into.iterdir())
+
+
+def _slim(wheel: Path, target: Path) -> None:
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as new:
+        for info in old.infolist():
+            if not any(part in info.filename for part in LEFT_OUT):
+                new.writestr(info, old.read(info))
+
+
+def main() -> int:
+    """Make it, and say how large it is."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("pyodide", "wheels", "folder"):
+        parser.add_argument(name, type=Path)
+    arguments = parser.parse_args()
+    try:
+        size = make(arguments.pyodide, arguments.wheels, arguments.folder)
+    except BadBuild as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{arguments.folder}: {size:,} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""``tdb-dap share``: a session as a page that opens in any browser."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from tdb_dap.cli.options import context_argument
+from tdb_dap.errors import BadInput
+
+ENGINE = "TDB_DAP_ENGINE"
+"""The variable that names the engine for browsers."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    context_argument(parser)
+    parser.add_argument("-o", "--output", metavar="FOLDER|FILE.html", type=Path, help="where to write the page")
+    parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat, to share as well")
+    parser.add_argument("--reference", metavar="R.npz", type=Path, help="expected values, to share as well")
+    parser.add_argument(
+        "--at", metavar="N", type=int, default=0, help="open at the moment when N commands are executed"
+    )
+    parser.add_argument(
+        "--bookmark", metavar="NAME=N", action="append", default=[], help="mark a moment; may be repeated"
+    )
+    parser.add_argument(
+        "--engine",
+        metavar="FOLDER",
+        type=Path,
+        help=f"the engine for browsers, a part of each release (default: {ENGINE} of the environment)",
+    )
+    parser.add_argument(
+        "--with-weights", action="store_true", help="agree that whoever has the page has the model and these files"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Say what the page holds, and write it. 0: written."""
+    from tdb_dap.engine.files.atomic_files import refuse_unwritable
+    from tdb_dap.tools.programs import open_program
+    from tdb_dap.tools.share.sharing import contents, parts, write
+
+    output: Path | None = arguments.output
+    if output is None:
+        raise BadInput("--output: give a folder or an .html file to write the page to")
+    if output.is_dir() and (output.suffix == ".html" or any(output.iterdir())):
+        raise BadInput(f"{output}: is a folder that is not empty; give another one")
+    if not output.is_dir():
+        refuse_unwritable(output)
+    program = open_program(arguments.context)
+    program.require_ordinal(arguments.at)
+    marks = dict(_mark(text, len(program.commands)) for text in arguments.bookmark)
+    chosen = parts(arguments.context, arguments.inputs, arguments.reference)
+    print("\n".join(contents(chosen)))
+    if not arguments.with_weights:
+        raise BadInput(
+            "whoever has the page has all of that, weights included; give --with-weights to agree, nothing is written"
+        )
+    given = arguments.engine or (Path(os.environ[ENGINE]) if os.environ.get(ENGINE) else None)
+    if given is None:
+        raise BadInput(f"--engine: give the folder of the engine for browsers, or set {ENGINE}")
+    has = (arguments.inputs is not None, arguments.reference is not None)
+    size = write(chosen, given, output, arguments.at, marks, has)
+    opened = output if output.suffix == ".html" else output / "index.html"
+    how = (
+        "open it in a browser" if output.suffix == ".html" else "serve the folder, for instance: python -m http.server"
+    )
+    print(f"{opened}: {size:,} bytes; {how}")
+    return 0
+
+
+def _mark(text: str, commands: int) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    if not name or not number.isdecimal() or len(number) > len(str(commands)) or int(number) > commands:
+        raise BadInput(f"--bookmark {text[:60]}: write NAME=N, N from 0 to {commands:,}")
+    return name, int(number)

@@ -1,0 +1,85 @@
+"""Tools beyond one net: the whole run, two models, language models and their weights, time."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.agent.test_mcp import Ask, Refused, talk
+from tests.llm_case import spoil
+from tests.samples import DATA
+
+TOY = DATA / "bm1684x" / "toy_bm1684x_f32"
+LANGUAGE = DATA / "llm" / "qwen2_bm1684x_bf16"
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    """A copy of the toy network below the root of the server."""
+    return Path(shutil.copytree(TOY, tmp_path / "toy"))
+
+
+@pytest.fixture
+def language(tmp_path: Path) -> Path:
+    """A copy of a small language model with the one before conversion."""
+    return Path(shutil.copytree(LANGUAGE, tmp_path / "language"))
+
+
+def test_the_whole_run_is_asked_without_moving(toy: Path, tmp_path: Path) -> None:
+    async def story(ask: Ask) -> None:
+        await ask("open", context=str(toy), inputs=f"{toy}/input.npz")
+        table = await ask("trace", point="max(out[0]) at tpu.Conv2D")
+        assert "2 hits at 2 places" in table
+        assert "toy at command 0 of 58" in table
+        assert "first: moment" in await ask("trace", when="max(out[0]) > 3")
+        assert "of 9 tensors" in await ask("trace", where="max(x) > 3.5")
+        assert "load_0" in await ask("trace", history="R0x0:f32[4]")
+        with pytest.raises(Refused, match="give one of point, when, where and history"):
+            await ask("trace")
+
+    talk(tmp_path, story)
+
+
+def test_two_models_differ_where_a_weight_does(toy: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(DATA / "bm1684x" / "toy_bm1684x_f16", tmp_path / "other")
+
+    async def story(ask: Ask) -> None:
+        assert (await ask("diff", a=str(toy), b=str(toy))).startswith("the models are the same")
+        assert (await ask("diff", a=str(toy), b=str(other))).startswith("the models differ")
+        with pytest.raises(Refused, match="not below"):
+            await ask("diff", a=str(toy), b="/etc")
+
+    talk(tmp_path, story)
+
+
+def test_time_is_said_to_be_an_estimate(toy: Path, tmp_path: Path) -> None:
+    async def story(ask: Ask) -> None:
+        await ask("open", context=str(toy))
+        assert "tpu.Conv2D" in await ask("profile")
+
+    talk(tmp_path, story)
+
+
+def test_a_language_model_is_judged_and_its_wrong_weight_named(language: Path, tmp_path: Path) -> None:
+    spoiled = tmp_path / "spoiled"
+    spoil(LANGUAGE, spoiled)
+
+    async def story(ask: Ask) -> None:
+        reference = str(language / "float")
+        right = await ask("judge_model", directory=str(language), ids="5,17,30", tokens=2, reference=reference)
+        assert right.startswith("nothing is wrong")
+        assert "token 1: " in right
+        wrong = await ask("judge_model", directory=str(spoiled), ids="5,17,30", tokens=2, reference=reference)
+        assert wrong.startswith("something is wrong")
+        assert (await ask("weights", directory=str(language), reference=reference)).startswith("no weight is wrong")
+        assert (await ask("weights", directory=str(spoiled), reference=reference)).startswith("weights are wrong")
+        alone = await ask("judge_model", directory=str(language), ids="5,17,30", tokens=1)
+        assert alone.startswith("completed; nothing was judged")
+        with pytest.raises(Refused, match="whole numbers"):
+            await ask("judge_model", directory=str(language), ids="5;rm")
+        with pytest.raises(Refused, match="give prompt or ids"):
+            await ask("judge_model", directory=str(language))
+
+    talk(tmp_path, story)
