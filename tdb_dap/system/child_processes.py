@@ -80,6 +80,16 @@ def run_logged(words: Sequence[str], folder: Path, log: Path, patience: float) -
                 end_with_children(child)
 
 
+def exit_text(code: int) -> str:
+    """``code 3``, or the signal that has ended a process: ``SIGSEGV``."""
+    if code >= 0:
+        return f"code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
 def end_with_children(child: subprocess.Popen[bytes]) -> None:
     """End a process that leads a separate session, and all that it has started."""
     if hasattr(os, "killpg"):
