@@ -51,7 +51,7 @@ def links_out(files: Iterable[Path], directory: Path) -> None:
     process is confined (``confinement.py``).
     """
     root = os.path.realpath(directory)
-    out = {}
+    out: dict[str, None] = {}
     for file in files:
         target = os.path.realpath(file)
         if not any(target.startswith(os.path.join(folder, "")) for folder in (root, os.path.realpath(file.parent))):
