@@ -91,7 +91,7 @@ def _lacks_thread(error: Exception) -> bool:
 
 
 def _system_sentence(error: OSError) -> str:
-    """Where the system refused something, why, and what to do about it."""
+    """The file or object, the reason of the system, and a remedy."""
     reason = (error.strerror or str(error) or type(error).__name__).lower()
     where = "" if error.filename is None else f"{str(error.filename)[:_LONGEST_PATH]}: "
     hint = _HINTS.get(error.errno or 0)

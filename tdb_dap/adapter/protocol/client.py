@@ -221,7 +221,7 @@ class Client:
             self._events.append(message)
 
     def _end(self) -> str:
-        """How the connection came to its end: with the adapter, or by its choice."""
+        """The end of the connection in words: that of the adapter, or its choice."""
         if self._child is None:
             return "closed the connection"
         try:
