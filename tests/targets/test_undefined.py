@@ -14,6 +14,7 @@ from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI32, UI8, DType
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.arithmetic.stored import Value
+from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import arithmetic
@@ -61,6 +62,7 @@ def test_bits_of_floats_are_undefined(sub: int, dtype: DType) -> None:
 def test_a_computation_without_elements_is_refused_by_name(model: str, field: str, tmp_path: Path) -> None:
     """The vendor's emulators end with an assertion or a division by zero."""
     program = tdb_dap.open(DATA / model).program
+    assert isinstance(program.target, Chip)
     done, empty = set[str](), set[str]()
     for command in program.commands:
         names = {shared: name for name, shared, _ in program.target.named_fields(command.kind)}
