@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tdb_dap
+from tdb_dap.backends import runtime
 from tdb_dap.engine.host import execute
 from tdb_dap.errors import NotFinished, NotSimulated
 from tests.dap_client import DapClient
@@ -223,3 +224,16 @@ def test_the_vendors_runtime_gives_what_it_gave_when_it_was_recorded() -> None:
     assert debugger.run().reason == "end"
     with np.load(MIXED / "runtime.npz") as truth:
         assert all(np.array_equal(numbers, truth[name]) for name, numbers in debugger.outputs().items())
+
+
+def test_a_runtime_that_does_not_end_is_given_up_with_its_last_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A child of it that holds its output open does not keep us waiting."""
+    monkeypatch.setattr(runtime, "TIMEOUT", 1)
+    runner = tmp_path / "bin" / "model_runner"
+    runner.parent.mkdir()
+    runner.write_text("#!/bin/sh\necho loading\nsleep 600 &\nwait\n")
+    runner.chmod(0o755)
+    reason = runtime._execute([str(runner)], tmp_path, runner)
+    assert reason == f"{runner}: given up after 1 seconds: loading"
