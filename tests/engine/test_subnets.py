@@ -74,8 +74,14 @@ def test_a_dynamic_subnet_takes_its_outputs_from_the_reference_and_says_so() -> 
         assert np.array_equal(debugger.outputs()["gather4_Gather"], reference["gather4_Gather"])
 
 
-def test_without_a_reference_the_run_stops_at_a_dynamic_subnet_and_says_what_would_help() -> None:
-    stop = tdb_dap.open(MIXED, inputs=MIXED / "input.npz").run()
+@pytest.fixture
+def lone(tmp_path: Path) -> Path:
+    """A model with a dynamic subnet that has no reference next to it."""
+    return Path(shutil.copytree(MIXED, tmp_path / "lone", ignore=shutil.ignore_patterns("ref.npz")))
+
+
+def test_without_a_reference_the_run_stops_at_a_dynamic_subnet_and_says_what_would_help(lone: Path) -> None:
+    stop = tdb_dap.open(lone, inputs=MIXED / "input.npz").run()
     assert stop.reason == "exception"
     assert "subnet 1 (DYN1_FULLNET) is dynamic" in stop.text
     assert "with reference data for gather4_Gather the run goes on from there" in stop.text
@@ -111,14 +117,14 @@ def test_the_vendors_runtime_is_asked_where_it_is_installed(tmp_path: Path, monk
 
 
 def test_where_the_vendors_runtime_fails_the_reference_decides_or_the_error_tells(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, lone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "model_runner"
     program.write_text(f"#!{sys.executable}\nraise SystemExit('no such chip')\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     assert tdb_dap.open(MIXED, inputs=MIXED / "input.npz", reference=MIXED / "ref.npz").run().reason == "end"
-    stop = tdb_dap.open(MIXED, inputs=MIXED / "input.npz").run()
+    stop = tdb_dap.open(lone, inputs=MIXED / "input.npz").run()
     assert "model_runner: ended with code 1: no such chip" in stop.text
 
 
@@ -179,9 +185,11 @@ def test_of_several_nets_the_runtime_gets_the_one_that_runs(tmp_path: Path, monk
     assert debugger.outputs()["gather4_Gather"].tolist() == [[7, 7, 7]] * 4
 
 
-def test_outputs_that_are_not_computed_are_never_given_as_if_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outputs_that_are_not_computed_are_never_given_as_if_they_were(
+    lone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "")
-    debugger = tdb_dap.open(MIXED, inputs=MIXED / "input.npz", reference=())
+    debugger = tdb_dap.open(lone, inputs=MIXED / "input.npz")
     if any(source.title.startswith("the vendor") for source in debugger.machine.sources):
         pytest.skip("the vendor's runtime is installed here and gives them")
     with pytest.raises(NotFinished, match=r"gather4_Gather is not computed: 0 of 2 commands are executed; outputs"):
