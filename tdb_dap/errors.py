@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import traceback
 from pathlib import Path
 
@@ -52,14 +53,49 @@ class Undefined(NotSimulated):
     """A command holds a code that its chip does not define."""
 
 
+_HINTS = {
+    errno.EMFILE: "close some, or raise the limit (ulimit -n)",
+    errno.ENFILE: "close some programs",
+    errno.ENOSPC: "make room, or choose another directory (TMPDIR for temporary files)",
+}
+"""What to do about errors of the system that name no file, or whose file is not to blame."""
+
+
+def is_internal(error: Exception) -> bool:
+    """Whether an error is a mistake in this package, and neither the user's, the system's nor an installation's."""
+    if isinstance(error, ImportError):
+        return (error.name or "").startswith("tdb_dap")
+    return not isinstance(error, (TdbError, MemoryError, OSError)) and not _lacks_thread(error)
+
+
 def sentence(error: Exception) -> str:
     """One line about an error for the person at the keyboard; an unexpected one is reported as internal."""
     if isinstance(error, TdbError):
         return str(error)
     if isinstance(error, MemoryError):
         return "there is not enough memory for this"
-    if isinstance(error, ImportError) and not (error.name or "").startswith("tdb_dap"):
+    if isinstance(error, OSError):
+        return _system_sentence(error)
+    if _lacks_thread(error):
+        return "no thread can be started: there is not enough memory, or there are too many processes (ulimit -u)"
+    if not is_internal(error):
         return f"{error}; run `tdb-dap doctor` for the fix"
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}; {TRACEBACKS}=1 shows more" if frames else ""
     return f"internal error, please report it: {type(error).__name__}: {error} ({where})"
+
+
+def _lacks_thread(error: Exception) -> bool:
+    """Whether the system has refused a thread, for which Python has no class."""
+    return isinstance(error, RuntimeError) and str(error).startswith("can't start new thread")
+
+
+def _system_sentence(error: OSError) -> str:
+    """The file or object, the reason of the system, and a remedy."""
+    reason = (error.strerror or str(error) or type(error).__name__).lower()
+    where = "" if error.filename is None else f"{str(error.filename)[:_LONGEST_PATH]}: "
+    hint = _HINTS.get(error.errno or 0)
+    return where + reason + (f"; {hint}" if hint else "")
+
+
+_LONGEST_PATH = 120

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadInput
-from tdb_dap.system.child_processes import outside_environment
+from tdb_dap.system.child_processes import exit_text, outside_environment, run_logged
 from tdb_dap.system.scratch import scratch_directory
 
 # A net of many layers takes minutes on the vendor's simulator.
@@ -138,13 +137,13 @@ def _execute(command: Sequence[str], folder: Path, executable: Path) -> str:
     """Run one of the vendor's programs, which call each other by name; what went wrong, or the empty string."""
     environment = outside_environment()
     environment["PATH"] = f"{executable.parent}{os.pathsep}{environment.get('PATH', os.defpath)}"
+    log = folder / "log"
     try:
-        done = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False, env=environment
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        code = run_logged(command, folder, log, TIMEOUT, environment)
+    except OSError as error:
         return f"{command[0]}: {error}"
-    if done.returncode == 0:
+    if code == 0:
         return ""
-    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    return f"{command[0]}: ended with code {done.returncode}: {lines[-1][:200] if lines else 'it said nothing'}"
+    lines = [line for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
+    how = f"given up after {TIMEOUT:g} seconds" if code is None else f"ended with {exit_text(code)}"
+    return f"{command[0]}: {how}: {lines[-1][:200] if lines else 'it said nothing'}"

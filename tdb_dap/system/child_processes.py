@@ -7,7 +7,7 @@ import runpy
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -56,10 +56,13 @@ def outside_environment() -> dict[str, str]:
     return environment
 
 
-def run_logged(words: Sequence[str], folder: Path, log: Path, patience: float) -> int | None:
+def run_logged(
+    words: Sequence[str], folder: Path, log: Path, patience: float, environment: Mapping[str, str] | None = None
+) -> int | None:
     """Run a program in a folder; its exit code, or None if it was ended after ``patience`` seconds.
 
-    ``log`` gets all that it prints. What it has started ends with it. OSError if it cannot be started.
+    ``log`` gets all that it prints; ``environment``: None for ``outside_environment``. What it has started ends with
+    it. OSError if it cannot be started.
     """
     with log.open("wb") as output:
         child = subprocess.Popen(
@@ -68,7 +71,7 @@ def run_logged(words: Sequence[str], folder: Path, log: Path, patience: float) -
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            env=outside_environment(),
+            env=outside_environment() if environment is None else environment,
             start_new_session=True,
         )
         try:
@@ -78,6 +81,16 @@ def run_logged(words: Sequence[str], folder: Path, log: Path, patience: float) -
         finally:
             if child.poll() is None:
                 end_with_children(child)
+
+
+def exit_text(code: int) -> str:
+    """``code 3``, or the signal that has ended a process: ``SIGSEGV``."""
+    if code >= 0:
+        return f"code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
 
 
 def end_with_children(child: subprocess.Popen[bytes]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -41,6 +42,26 @@ def picked_up(**files: Path | None) -> None:
     named = [f"{kind.replace('_', ' ')} {file}" for kind, file in files.items() if file is not None]
     if named and listener is not None:
         listener(f"using {' and '.join(named)}, next to the model")
+
+
+def links_out(files: Iterable[Path], directory: Path) -> None:
+    """Report all files that lie outside of a model's directory and of the one in which each was found: links.
+
+    They are read all the same: in a command line or an editor it is the user who sees what they hold. An agent's
+    process is confined (``confinement.py``).
+    """
+    root = os.path.realpath(directory)
+    out: dict[str, None] = {}
+    for file in files:
+        target = os.path.realpath(file)
+        if not any(target.startswith(os.path.join(folder, "")) for folder in (root, os.path.realpath(file.parent))):
+            out[f"{file.name} -> {target}"] = None
+    if out:
+        more = f" and {len(out) - _MOST_LINKS} more" if len(out) > _MOST_LINKS else ""
+        notice(f"following links out of {directory}: {', '.join(list(out)[:_MOST_LINKS])}{more}")
+
+
+_MOST_LINKS = 4
 
 
 def sources_missing(bmodel: Path, mlir: Path | None, locations: Path | None) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
 from tdb_dap.errors import TRACEBACKS, TdbError, sentence
-from tdb_dap.system.child_processes import command, end_with_children
+from tdb_dap.system.child_processes import command, end_with_children, exit_text
 from tdb_dap.system.confinement import confine
 
 _R = TypeVar("_R")
@@ -83,10 +82,7 @@ class WorkerProcess(Generic[_R]):
             return value
         self._errors.seek(0)
         lines = [line for line in self._errors.read().decode("utf-8", "replace").splitlines() if line.strip()]
-        how = f"signal {-code}" if code < 0 else f"code {code}"
-        with suppress(ValueError):
-            how = signal.Signals(-code).name
-        raise Died(f"its process ended with {how}" + (f": {lines[-1]}" if lines else ""))
+        raise Died(f"its process ended with {exit_text(code)}" + (f": {lines[-1]}" if lines else ""))
 
 
 def _main() -> None:

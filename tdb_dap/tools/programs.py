@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.engine.program.model_files import open_model_file
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadInput
-from tdb_dap.system.notices import notice, sources_missing
+from tdb_dap.system.notices import links_out, notice, sources_missing
 from tdb_dap.system.user_directories import cache_directory
 from tdb_dap.targets.chips.registry import chip_of_library, target_for
 
@@ -48,7 +49,15 @@ def open_program(
     bmodel = open_model_file(files.bmodel)
     if stage is None:
         stage = _stage_taking(bmodel, net, Path(inputs) if inputs is not None else files.inputs)
-    return CompiledProgram(_with_sources(files, bmodel, net, stage), make, net, stage, bmodel, as_compiled)
+    sources = _with_sources(files, bmodel, net, stage)
+    report_links(context, files, [sources])
+    return CompiledProgram(sources, make, net, stage, bmodel, as_compiled)
+
+
+def report_links(given: File, context: Context, nets: Iterable[Context | None]) -> None:
+    """Report links out of the directories of a model and of its nets, in files that nobody has named."""
+    others = (file for net in nets if net is not None and net is not context for file in net.found(context.bmodel))
+    links_out([*context.found(Path(given)), *others], context.directory)
 
 
 def _stage_taking(bmodel: ModelFile, net: str | None, inputs: Path | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import Any
 
 import numpy as np
@@ -228,3 +229,21 @@ def test_every_writer_of_a_tensors_memory_is_found_and_of_one_element_alone(
     after = next(i for i, w in enumerate(of_one) if w["line"] == mine["line"])
     assert values[after + 1] == pytest.approx(float(relu.max()), rel=1e-4) != values[after]
     assert "computed" in client.refusal("tdb/tensorWriters", expression="in[0] * 2", **focus)
+
+
+@pytest.mark.parametrize("number", ["1" * 500, "1" * 5000, "-" + "9" * 500, f"[1,{'1' * 500}]", f"abs({'9' * 400})"])
+def test_numbers_that_no_tensor_holds_are_refused(pooling: Stop, number: str) -> None:
+    client = pooling.client
+    for command in ("tdb/tensor", "tdb/tensorStatistics", "tdb/tensorElement", "tdb/tensorData"):
+        answer = client.raw.response(client.raw.send(command, expression=number, index=[], start=0, count=1))
+        assert "internal" not in answer["message"]
+        assert re.search("64 bits at most|cannot understand|longer than 4000", answer["message"])
+    assert "internal" not in str(client.raw.response(client.raw.send("evaluate", expression=number, context="watch")))
+
+
+@pytest.mark.parametrize(
+    "number", ["1" * 18, "1" * 19, "1e300", "[-1.7e308,1.7e308]", "[1e18,1e18+1024]", "[0,1e-320]", "1.7e308"]
+)
+def test_a_histogram_of_extreme_numbers_counts_them_all(pooling: Stop, number: str) -> None:
+    answer = pooling.client.request("tdb/tensorStatistics", expression=number)
+    assert sum(answer["histogram"]) == (2 if "[" in number else 1)

@@ -140,6 +140,25 @@ def test_without_the_token_nobody_joins(client: DapClient, invitation: dict[str,
     assert client.request("tdb/inviteAgent") == invitation, "asked again, it is the same door"
 
 
+@pytest.mark.parametrize("arguments", [["token"], "token", 5, [[]], True])
+def test_arguments_that_are_no_object_are_refused_alike(
+    client: DapClient, invitation: dict[str, str], arguments: object, capfd: pytest.CaptureFixture[str]
+) -> None:
+    host, _, port = invitation["address"].rpartition(":")
+    stranger, joined = (Joining.connect(host, int(port)) for _ in range(2))
+    seq = stranger.send_message({"seq": 1, "type": "request", "command": "attach", "arguments": arguments})
+    assert (
+        stranger.response(seq)["message"] == "the token is missing or wrong; give the one that the invitation has named"
+    )
+    joined.request("attach", token=invitation["token"])
+    for command in ("tdb/look", "tdb/go", "tdb/bookmark", "tdb/files"):
+        answer = joined.response(joined.send_message({"type": "request", "command": command, "arguments": arguments}))
+        assert "internal" not in str(answer.get("message"))
+    for one in (stranger, joined):
+        one.close()
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_a_guest_waits_outside_during_a_run_and_leaves_at_the_end(client: DapClient, guest: AttachedSession) -> None:
     slow = "sum(exp(sin(exp(sin(exp(sin(R0:f32[1,64,256,128]))))))) < 0"
     client.request("setFunctionBreakpoints", breakpoints=[{"name": "tpu.*", "condition": slow}])

@@ -12,7 +12,7 @@ import pytest
 from tdb_dap.cli.main import COMMANDS
 from tests.command_line import new_process, tdb_dap
 from tests.conftest import Toy
-from tests.samples import DATA, case
+from tests.samples import DATA, SAMPLE, case
 
 
 def test_help_lists_what_exists() -> None:
@@ -171,3 +171,11 @@ def test_every_form_of_a_chip_says_what_its_views_rest_on() -> None:
     total, _, _, _, _, without, *_ = rows[-1].removeprefix("Of ").replace(",", "").split()
     assert 0 < int(without) < int(total) / 50, "plans for all but two of a hundred commands"
     assert "there is no chip 'BM1'; known: BM1684, BM1684X" in tdb_dap("targets", "--forms", "BM1").stderr
+
+
+@pytest.mark.parametrize("option", ["--outputs", "--hashes"])
+def test_a_name_that_is_too_long_is_one_line_before_anything_runs(option: str) -> None:
+    ran = tdb_dap("run", SAMPLE, option, f"{'x' * 5000}.npz")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith("tdb-dap: error: xxx")
+    assert ran.stderr.endswith("x.npz: cannot be written: File name too long\n")

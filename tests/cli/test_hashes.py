@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from subprocess import CompletedProcess
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,8 +59,10 @@ def test_a_changed_weight_is_the_first_difference(ours: Path, tmp_path: Path) ->
 
 
 def test_other_inputs_are_named_first(ours: Path, tmp_path: Path) -> None:
-    zero = tmp_path / "zero.hashes"
-    assert tdb_dap("run", case(TOY).path, "--hashes", zero).returncode == 0
+    zero, inputs = tmp_path / "zero.hashes", tmp_path / "zero.npz"
+    with np.load(case(TOY).inputs) as given:
+        np.savez(inputs, **{name: np.zeros_like(given[name]) for name in given.files})
+    assert tdb_dap("run", case(TOY).path, "--inputs", inputs, "--hashes", zero).returncode == 0
     lines = diff(ours, zero).stdout.splitlines()
     assert lines[0].startswith("other inputs: ")
     assert lines[2].startswith("first tensor: load_0 (tpu.Load, line 19)")

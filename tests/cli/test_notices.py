@@ -172,3 +172,44 @@ def test_a_model_compiled_without_debug_is_told_what_to_add_once(line: str, tmp_
 def test_where_no_op_is_known_none_is_listed(tmp_path: Path) -> None:
     done = tdb_dap("debug", compiled(tmp_path / "bare"), "-c", "b tpu.Pool2D")
     assert "tpu.Pool2D: no such op in this program; it has no ops with commands\n" in done.stdout + done.stderr
+
+
+LINKS = re.compile(r"^(?:tdb-dap: f|F)ollowing links out of (.*)$", re.M)
+
+
+@pytest.mark.parametrize("line", ["run {model}", "info {model}", "debug {model} -c c"])
+def test_links_that_lead_out_of_a_model_are_named_once(line: str, model: Path, tmp_path: Path) -> None:
+    """Their content is shown as the model's, so the user has to know whose it is."""
+    copy, elsewhere = tmp_path / "copy", tmp_path / "elsewhere"
+    shutil.copytree(model, copy)
+    elsewhere.mkdir()
+    shutil.move(copy / "input_ref_data.dat", elsewhere / "private")
+    (copy / "input_ref_data.dat").symlink_to("../elsewhere/private")
+    (copy / "final.mlir").rename(copy / "other.mlir")
+    (copy / "final.mlir").symlink_to("other.mlir")
+    done = tdb_dap(*line.format(model=copy).split())
+    assert [match.rstrip(".") for match in LINKS.findall(done.stdout + done.stderr)] == [
+        f"{copy}: input_ref_data.dat -> {elsewhere.resolve() / 'private'}"
+    ]
+    assert LINKS.search(tdb_dap(*line.format(model=model).split()).stderr) is None
+
+
+def test_a_link_that_was_named_needs_no_notice(model: Path, tmp_path: Path) -> None:
+    named = tmp_path / "named.bmodel.xz"
+    named.symlink_to(next(model.glob("*.bmodel.xz")))
+    assert "following" not in tdb_dap("info", named).stderr
+    around = tmp_path / "around"
+    around.symlink_to(model, target_is_directory=True)
+    assert "following" not in tdb_dap("info", around).stderr
+
+
+def test_an_editor_names_links_too(model: Path, tmp_path: Path, client: DapClient) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(model, copy)
+    mlir = copy / "final.mlir"
+    mlir.rename(tmp_path / "mine")
+    mlir.symlink_to(tmp_path / "mine")
+    client.launch(copy)
+    client.expect_stopped("entry")
+    said = "".join(str(body["output"]) for body in client.raw.events("output"))
+    assert LINKS.findall(said) == [f"{copy}: final.mlir -> {(tmp_path / 'mine').resolve()}."]

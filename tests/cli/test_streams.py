@@ -113,3 +113,20 @@ def test_wrong_words_are_one_error(words: tuple[object, ...], why: str, tmp_path
     assert why in said.stderr
     assert said.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("engine", ["BD", "GDMA"])
+@pytest.mark.parametrize("cut", [0, 1, 7, 33])
+def test_an_engine_that_did_nothing_is_none_and_a_cut_file_one_line(engine: str, cut: int, tmp_path: Path) -> None:
+    """The libraries make an empty file for an engine without commands."""
+    copy = tmp_path / "streams"
+    shutil.copytree(STREAMS / "bm1688", copy)
+    path = copy / f"ins.{engine}.0"
+    path.write_bytes(path.read_bytes()[:cut])
+    if cut == 0:
+        program = imported(copy, "bm1688", tmp_path)
+        assert {command.engine for command in program.commands} == {"dma" if engine == "BD" else "tiu"}
+        return
+    ran = tdb_dap("import", copy / "ins", "--chip", "bm1688", "-o", tmp_path / "a.tdbrec")
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
+    assert "internal error" not in ran.stderr

@@ -204,7 +204,7 @@ def test_nothing_is_executed(tmp_path: Path) -> None:
     np.savez(tmp_path / "input.npz", data=np.array([Program()], dtype=object))
     for option in ("--inputs", "--reference"):
         done = subprocess.run(
-            [sys.executable, "-m", "tdb_dap", "run", str(SAMPLE), option, str(tmp_path / "input.npz")],
+            [sys.executable, "-m", "tdb_dap", "run", str(SAMPLE), option, str(tmp_path / "input.npz"), "--quiet"],
             capture_output=True,
             text=True,
         )

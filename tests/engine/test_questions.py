@@ -207,6 +207,8 @@ def test_trace_points_are_written_in_one_line(text: str, expected: TracePoint) -
         ("", "name what to trace"),
         ("at tpu.Conv2D", "name what to trace"),
         ("in[0] at ", "name the place after at"),
+        ("in[0] at", "name the place after at"),
+        ("in[0] if", "name the condition after if"),
         ("in[0] at B2 if ", "name the condition after if"),
         ("in[0], , out[0]", "nothing between two commas"),
         ("in[0], in[0]", "named twice"),

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tdb_dap
+from tdb_dap.backends import runtime
 from tdb_dap.engine.host import execute
 from tdb_dap.errors import NotFinished, NotSimulated
 from tests.dap_client import DapClient
@@ -73,8 +74,14 @@ def test_a_dynamic_subnet_takes_its_outputs_from_the_reference_and_says_so() -> 
         assert np.array_equal(debugger.outputs()["gather4_Gather"], reference["gather4_Gather"])
 
 
-def test_without_a_reference_the_run_stops_at_a_dynamic_subnet_and_says_what_would_help() -> None:
-    stop = tdb_dap.open(MIXED, inputs=MIXED / "input.npz").run()
+@pytest.fixture
+def lone(tmp_path: Path) -> Path:
+    """A model with a dynamic subnet that has no reference next to it."""
+    return Path(shutil.copytree(MIXED, tmp_path / "lone", ignore=shutil.ignore_patterns("ref.npz")))
+
+
+def test_without_a_reference_the_run_stops_at_a_dynamic_subnet_and_says_what_would_help(lone: Path) -> None:
+    stop = tdb_dap.open(lone, inputs=MIXED / "input.npz").run()
     assert stop.reason == "exception"
     assert "subnet 1 (DYN1_FULLNET) is dynamic" in stop.text
     assert "with reference data for gather4_Gather the run goes on from there" in stop.text
@@ -110,14 +117,14 @@ def test_the_vendors_runtime_is_asked_where_it_is_installed(tmp_path: Path, monk
 
 
 def test_where_the_vendors_runtime_fails_the_reference_decides_or_the_error_tells(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, lone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "model_runner"
     program.write_text(f"#!{sys.executable}\nraise SystemExit('no such chip')\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     assert tdb_dap.open(MIXED, inputs=MIXED / "input.npz", reference=MIXED / "ref.npz").run().reason == "end"
-    stop = tdb_dap.open(MIXED, inputs=MIXED / "input.npz").run()
+    stop = tdb_dap.open(lone, inputs=MIXED / "input.npz").run()
     assert "model_runner: ended with code 1: no such chip" in stop.text
 
 
@@ -178,9 +185,11 @@ def test_of_several_nets_the_runtime_gets_the_one_that_runs(tmp_path: Path, monk
     assert debugger.outputs()["gather4_Gather"].tolist() == [[7, 7, 7]] * 4
 
 
-def test_outputs_that_are_not_computed_are_never_given_as_if_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outputs_that_are_not_computed_are_never_given_as_if_they_were(
+    lone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "")
-    debugger = tdb_dap.open(MIXED, inputs=MIXED / "input.npz", reference=())
+    debugger = tdb_dap.open(lone, inputs=MIXED / "input.npz")
     if any(source.title.startswith("the vendor") for source in debugger.machine.sources):
         pytest.skip("the vendor's runtime is installed here and gives them")
     with pytest.raises(NotFinished, match=r"gather4_Gather is not computed: 0 of 2 commands are executed; outputs"):
@@ -223,3 +232,16 @@ def test_the_vendors_runtime_gives_what_it_gave_when_it_was_recorded() -> None:
     assert debugger.run().reason == "end"
     with np.load(MIXED / "runtime.npz") as truth:
         assert all(np.array_equal(numbers, truth[name]) for name, numbers in debugger.outputs().items())
+
+
+def test_a_runtime_that_does_not_end_is_given_up_with_its_last_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A child of it that holds its output open does not keep us waiting."""
+    monkeypatch.setattr(runtime, "TIMEOUT", 1)
+    runner = tmp_path / "bin" / "model_runner"
+    runner.parent.mkdir()
+    runner.write_text("#!/bin/sh\necho loading\nsleep 600 &\nwait\n")
+    runner.chmod(0o755)
+    reason = runtime._execute([str(runner)], tmp_path, runner)
+    assert reason == f"{runner}: given up after 1 seconds: loading"

@@ -27,7 +27,7 @@ from tdb_dap.adapter.session.errands import errand
 from tdb_dap.adapter.session.error_responses import error_message
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.engine.control.breakpoint_specs import resolve
-from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.errors import BadInput, TdbError, is_internal
 from tdb_dap.system.ports import AttachServer, Visitor, open_port
 
 if TYPE_CHECKING:
@@ -145,7 +145,8 @@ class _AttachedSession:
         while (message := self._connection.receive()) is not None:
             if isinstance(message, Malformed):
                 return
-            command, given = message.get("command"), message.get("arguments") or {}
+            command, arguments = message.get("command"), message.get("arguments")
+            given: Mapping[str, Any] = arguments if isinstance(arguments, dict) else {}
             response: dict[str, Any] = {"type": "response", "request_seq": message.get("seq"), "command": command}
             try:
                 if not is_in:
@@ -156,7 +157,7 @@ class _AttachedSession:
                     body = self._answer(command, given)
                 self._connection.send({**response, "success": True, "body": body})
             except Exception as error:  # the attached session gets a response to any failure
-                if not isinstance(error, TdbError):
+                if is_internal(error):
                     traceback.print_exc(file=sys.stderr)
                 self._connection.send({**response, "success": False, **error_message(error, loud=False)})
                 if not is_in:

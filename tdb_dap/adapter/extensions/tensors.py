@@ -16,6 +16,7 @@ from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import view_reference
 from tdb_dap.engine.expressions.chunks import Parts, actual, bits, error, stored
+from tdb_dap.engine.expressions.lexer import shortened
 from tdb_dap.engine.expressions.planes import Mosaic, Slice, tile
 from tdb_dap.engine.expressions.summary import summarise
 from tdb_dap.engine.expressions.values import Value, bits_text, number_text
@@ -224,6 +225,8 @@ def value_of(session: Session, arguments: TensorArguments) -> Value:
         value = (
             make(arguments.expression, names) if moment is None else _at(session, arguments.expression, names, moment)
         )
+        if value.view is None and value.array.dtype == np.object_:
+            raise BadExpression(f"{shortened(value.title)} has numbers that no tensor holds: of 64 bits at most")
         session.handles.elsewhere[key] = value
     return session.handles.elsewhere[key]
 

@@ -14,7 +14,7 @@ from typing import IO, Any
 from tdb_dap.adapter.protocol.framing import ByteStream, Connection, LogHook, Malformed, Message
 from tdb_dap.adapter.protocol.transports import SocketStream
 from tdb_dap.errors import TdbError
-from tdb_dap.system.child_processes import command
+from tdb_dap.system.child_processes import command, exit_text
 
 ADAPTER = command("tdb_dap.adapter")
 """The command that starts our adapter."""
@@ -54,6 +54,33 @@ class _Pipes:
             self._to.close()
 
 
+class _LastLine:
+    """Reads a stream to its end and keeps its last line, so that the writer never waits."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._line = b""
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def text(self) -> str:
+        """The last line so far, of a stream that ends: the last of all."""
+        self._thread.join(_PATIENCE)
+        return self._line.decode("utf-8", "replace").strip()
+
+    def _read(self) -> None:
+        with self._stream:
+            while line := self._stream.readline(_LONGEST_LINE):
+                if line.strip():
+                    self._line = line
+
+
+_LONGEST_LINE = 1 << 12
+
+_PATIENCE = 2.0
+"""Seconds in which an adapter that has closed its connection ends, if it is to end."""
+
+
 class Client:
     """A conversation with an adapter. ``timeout``: seconds to wait for any one message; None: as long as it takes."""
 
@@ -65,6 +92,7 @@ class Client:
         self._events: deque[Message] = deque()
         self._responses: dict[int, Message] = {}
         self._child: subprocess.Popen[bytes] | None = None
+        self._errors: _LastLine | None = None
         self._seq = 0
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -79,9 +107,10 @@ class Client:
     ) -> Client:
         """Start an adapter; ``quiet``: what it prints to stderr is not shown; ``environment``: None for our own.
 
-        It gets its own session, so that Ctrl-C in a terminal reaches only us.
+        It gets its own session, so that Ctrl-C in a terminal reaches only us. If it ends, ConnectionLost quotes the
+        last line that it has printed quietly.
         """
-        errors = subprocess.DEVNULL if quiet else None
+        errors = subprocess.PIPE if quiet else None
         child = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -92,6 +121,8 @@ class Client:
         )
         client = cls(_Pipes(child), timeout, log)
         client._child = child
+        if child.stderr is not None:
+            client._errors = _LastLine(child.stderr)
         return client
 
     @classmethod
@@ -183,11 +214,22 @@ class Client:
             raise ConnectionLost(f"the adapter has said nothing for {self.timeout:g} seconds") from None
         if message is None:
             self._arrived.put(None)
-            raise ConnectionLost("the adapter has closed the connection")
+            raise ConnectionLost(f"the adapter has {self._end()}")
         if message.get("type") == "response":
             self._responses[message["request_seq"]] = message
         else:
             self._events.append(message)
+
+    def _end(self) -> str:
+        """The end of the connection in words: that of the adapter, or its choice."""
+        if self._child is None:
+            return "closed the connection"
+        try:
+            code = self._child.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            return "closed the connection"
+        last = self._errors.text() if self._errors is not None else ""
+        return f"ended with {exit_text(code)}" + (f": {last}" if last else "")
 
     def _read(self) -> None:
         while True:

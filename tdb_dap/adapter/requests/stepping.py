@@ -27,7 +27,7 @@ from tdb_dap.adapter.requests.stopped_event import core_of, focus_of, report
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.handles import Frame
 from tdb_dap.adapter.session.progress import Progress
-from tdb_dap.errors import BadExpression, TdbError
+from tdb_dap.errors import BadExpression, is_internal
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
@@ -90,7 +90,7 @@ def run(session: Session, debugger: Debugger, go: Callable[[Debugger], Stop], st
         with _progress(session, debugger):
             stop = go(debugger)
     except Exception as error:  # the user keeps the session and sees where it happened
-        if not isinstance(error, TdbError):  # a fault of ours
+        if is_internal(error):  # a fault of ours
             traceback.print_exc(file=sys.stderr)
         stop = debugger.failed(error)
     finally:

@@ -18,7 +18,7 @@ from tdb_dap.adapter.session.errands import Errand
 from tdb_dap.adapter.session.error_responses import Cancelled, NotStopped
 from tdb_dap.adapter.session.handlers import DEFERRED, HANDLERS
 from tdb_dap.adapter.session.session import Body, Request, Session
-from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.errors import BadInput, TdbError, is_internal, sentence
 from tdb_dap.system.notices import Once, heard_by
 
 _FOR_STRANGERS = ("initialize", "attach", "launch", "disconnect")
@@ -138,7 +138,7 @@ class Dispatcher:
         try:
             body = self._run_errand(request) if isinstance(request, Errand) else self._handle(request)
         except Exception as error:  # the client gets one response to any failure and the session continues
-            if not isinstance(error, TdbError):
+            if is_internal(error):
                 traceback.print_exc(file=sys.stderr)
             session.respond(request, error=error)
         else:
@@ -148,8 +148,9 @@ class Dispatcher:
             try:
                 session.afterwards(act)
             except Exception as error:  # the request is answered already: tell the user in the console
-                traceback.print_exc(file=sys.stderr)
-                session.output(f"internal error, please report it: {type(error).__name__}: {error}", "stderr")
+                if is_internal(error):
+                    traceback.print_exc(file=sys.stderr)
+                session.output(sentence(error), "stderr")
 
     def _run_errand(self, request: Errand) -> Body:
         if self._session.running:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tdb_dap.adapter.protocol.framing import Message
-from tdb_dap.errors import TdbError
+from tdb_dap.errors import TdbError, sentence
 
 
 class NotStopped(TdbError):
@@ -24,12 +24,8 @@ def error_message(error: Exception, loud: bool) -> Message:
         text, short = "The program is running; pause it first.", "notStopped"
     elif isinstance(error, Cancelled):
         text = short = "cancelled"
-    elif isinstance(error, MemoryError):
-        text = short = "there is not enough memory for this"
-    elif isinstance(error, TdbError):
-        text = short = str(error)
     else:
-        text = short = f"internal error, please report it: {type(error).__name__}: {error}"
+        text = short = sentence(error)
     format_ = {"format": "{text}", "variables": {"text": text}} if "{" in text else {"format": text}
     return {"message": short, "body": {"error": {"id": _error_id(error), **format_, "showUser": loud}}}
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from tdb_dap.backends.discovery import library_paths, require_platform
 from tdb_dap.backends.launch.job import Border, Fill, Job, Launch, Net, Piece, Step
+from tdb_dap.backends.recorder.keeper import Stalled
 from tdb_dap.backends.recorder.record import record
 from tdb_dap.engine.bmodel import ModelFile
 from tdb_dap.engine.bmodel.kernel_module import give_kernel
@@ -33,6 +34,9 @@ _EMULATOR = "libcmodel.so"
 
 _THIRD_PARTY = "third_party"
 """Folder of what the libraries load and the vendor did not make."""
+
+PATIENCE = 120.0
+"""Seconds in which the runtime may neither execute a command nor print. Its slowest commands take a few."""
 
 _NUMBERS = {dtype.name: number for number, dtype in TENSOR_DTYPES.items()}
 
@@ -117,12 +121,20 @@ def record_nets(
         environment["LD_LIBRARY_PATH"] = os.pathsep.join(part for part in search if part)
         with (here / "said").open("w+b") as output:
             run = [*command("tdb_dap.backends.launch.child"), str(here / "job.json")]
-            code = record(run, path, environment, output).code
+            try:
+                code = record(run, path, environment, output, PATIENCE).code
+            except Stalled as error:
+                last = _last_line(output)
+                raise BadInput(f"the vendor's runtime: {error}" + (f"; it said: {last}" if last else "")) from None
             if code:
-                output.seek(0)
-                lines = [line for line in output.read().decode("utf-8", "replace").splitlines() if line.strip()]
-                raise BadInput(f"the vendor's runtime: {lines[-1][:200] if lines else f'ended with code {code}'}")
+                raise BadInput(f"the vendor's runtime: {_last_line(output) or f'ended with code {code}'}")
         return (here / "results").read_bytes()
+
+
+def _last_line(output: IO[bytes]) -> str:
+    output.seek(0)
+    lines = [line for line in output.read().decode("utf-8", "replace").splitlines() if line.strip()]
+    return lines[-1][:200] if lines else ""
 
 
 def _folder(library: VendorLibrary, given: Path | None) -> Path:

@@ -14,12 +14,15 @@ import socket
 import struct
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import IO
 
 from tdb_dap.errors import BadInput
+from tdb_dap.system.child_processes import end_with_children
 from tdb_dap.system.scratch import SOCKET_PATH, scratch_directory
 
 _CAPACITY = 1 << 20
@@ -30,6 +33,13 @@ _LENGTH = struct.Struct("<I")
 _VARIABLE = "TDB_DAP_RECORDING"
 _LOOK = 1.0
 """Seconds after which a buffer that is not full is looked at."""
+
+
+class Stalled(BadInput):
+    """A program was ended because it did nothing for too long."""
+
+    def __init__(self, patience: float) -> None:
+        super().__init__(f"given up after {patience:g} seconds in which it executed no command and printed nothing")
 
 
 class Keeper:
@@ -43,14 +53,22 @@ class Keeper:
         self._library = library
         self._sink = sink
         self._taken = 0
+        self._moved = 0.0
         self.error: OSError | None = None
         self.others = 0
         self.process = 0
 
-    def run(self, command: Sequence[str], environment: Mapping[str, str], output: IO[bytes] | None = None) -> int:
+    def run(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        output: IO[bytes] | None = None,
+        patience: float | None = None,
+    ) -> int:
         """Run to the end; returns the exit code, 128 + n for a signal. BadInput if it cannot be started.
 
-        ``output``: takes what the program prints, if not the terminal.
+        ``output``: takes what the program prints, if not the terminal. ``patience``: seconds in which it may do nothing
+        before it is ended with all that it has started, and Stalled raised; so it is when this process is to end.
         """
         with scratch_directory(SOCKET_PATH) as folder:
             with (folder / "buffer").open("w+b") as file:
@@ -64,12 +82,32 @@ class Keeper:
                 reader.start()
                 try:
                     own = {_VARIABLE: str(folder), "LD_PRELOAD": ":".join(preload)}
-                    code = _run(command, {**environment, **own}, output)
+                    everything = {**environment, **own}
+                    if patience is None or output is None:
+                        code = _run(command, everything, output)
+                    else:
+                        code = self._run_watched(command, everything, output, patience)
                 finally:
                     listener.shutdown(socket.SHUT_RDWR)
                     reader.join()
                 self.process, self.others, _, _ = _SHARED.unpack_from(shared)
         return 128 - code if code < 0 else code
+
+    def _run_watched(
+        self, command: Sequence[str], environment: Mapping[str, str], output: IO[bytes], patience: float
+    ) -> int:
+        child = _started(command, environment, output, start_new_session=True)
+        self._moved, printed = time.monotonic(), 0
+        with _ended_with(child):
+            while True:
+                try:
+                    return child.wait(min(_LOOK, patience))
+                except subprocess.TimeoutExpired:
+                    size = os.fstat(output.fileno()).st_size
+                    if size != printed:
+                        self._moved, printed = time.monotonic(), size
+                    if time.monotonic() - self._moved > patience:
+                        raise Stalled(patience) from None
 
     def _read(self, listener: socket.socket, shared: mmap.mmap) -> None:
         """Take the stream until its end, then what is left in the buffer."""
@@ -99,6 +137,8 @@ class Keeper:
 
     def _keep(self, part: bytes | bytearray) -> None:
         self._taken += len(part)
+        if part:
+            self._moved = time.monotonic()
         if not part or self.error is not None:
             return
         try:
@@ -125,14 +165,43 @@ def _run(command: Sequence[str], environment: Mapping[str, str], output: IO[byte
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)}
     try:
-        shown = None if output is None else subprocess.STDOUT
-        children.append(subprocess.Popen(command, env=environment, stdout=output, stderr=shown))
+        children.append(_started(command, environment, output))
         return children[0].wait()
-    except OSError as error:
-        raise BadInput(f"{command[0]}: cannot be started: {error.strerror or error}") from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _started(
+    command: Sequence[str], environment: Mapping[str, str], output: IO[bytes] | None, start_new_session: bool = False
+) -> subprocess.Popen[bytes]:
+    shown = None if output is None else subprocess.STDOUT
+    try:
+        return subprocess.Popen(
+            command, env=environment, stdout=output, stderr=shown, start_new_session=start_new_session
+        )
+    except OSError as error:
+        raise BadInput(f"{command[0]}: cannot be started: {error.strerror or error}") from None
+
+
+@contextmanager
+def _ended_with(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """At the end, and when this process is to end, the child is ended with all that it has started."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        end_with_children(child)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, end) if is_main else None
+    try:
+        yield
+    finally:
+        if child.poll() is None:
+            end_with_children(child)
+        if is_main:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _frame(connection: socket.socket) -> bytearray | None:

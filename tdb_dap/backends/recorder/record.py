@@ -62,11 +62,16 @@ def library() -> Path:
 
 
 def record(
-    command: Sequence[str], path: Path, environment: Mapping[str, str] | None = None, output: IO[bytes] | None = None
+    command: Sequence[str],
+    path: Path,
+    environment: Mapping[str, str] | None = None,
+    output: IO[bytes] | None = None,
+    patience: float | None = None,
 ) -> Outcome:
     """Run ``command`` to its end and write what it executes to ``path``.
 
-    ``environment``: of the program; default: that of this one. ``output``: takes what it prints, if not the terminal.
+    ``environment``: of the program; default: that of this one. ``output``: takes what it prints, if not the terminal;
+    ``patience``: see ``Keeper.run``.
 
     BadInput if it cannot be started, or the file cannot be written to the end; what is in it then can be read.
     If nothing was recorded there is no file, and what was at ``path`` is as it was.
@@ -80,7 +85,7 @@ def record(
     sink = _Sink(writer)
     keeper = Keeper(code_library, sink.take)
     with writer:
-        code = keeper.run(command, outside_environment() if environment is None else environment, output)
+        code = keeper.run(command, outside_environment() if environment is None else environment, output, patience)
         try:
             if keeper.error is None and sink.counts:
                 writer.done({"exit": code, "events": sink.named_counts(), "others": keeper.others})

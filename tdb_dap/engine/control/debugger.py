@@ -17,7 +17,7 @@ from tdb_dap.engine.control.observers import Announcer, Observer
 from tdb_dap.engine.control.stepping import Stepper, Unit
 from tdb_dap.engine.control.stops import BACKEND_FAILED, NOT_SIMULATED, Finding, Reason, Stop
 from tdb_dap.engine.machine.machine import MachineListener
-from tdb_dap.errors import BackendFailed, BadExpression, NotSimulated, TdbError
+from tdb_dap.errors import BackendFailed, BadExpression, NotSimulated, is_internal, sentence
 from tdb_dap.system.interruption import Interrupted, asking
 
 if TYPE_CHECKING:
@@ -216,8 +216,8 @@ class Debugger:
 
     def failed(self, error: Exception) -> Stop:
         """A stop where an error has ended a run: what the user gave cannot be used any more, or a fault of our own."""
-        if isinstance(error, TdbError):
-            finding = Finding("error", "Cannot go on", f"command {self.ordinal}: {error}", self.ordinal)
+        if not is_internal(error):
+            finding = Finding("error", "Cannot go on", f"command {self.ordinal}: {sentence(error)}", self.ordinal)
             return self._finish(self.inspector.stop("exception", finding=finding))
         text = f"internal error, please report it: command {self.ordinal}: {type(error).__name__}: {error}"
         return self._finish(

@@ -308,7 +308,10 @@ class _Evaluator(ast.NodeVisitor):
         return tuple(self.number(element) for element in node.elts)
 
     def visit_List(self, node: ast.List) -> Any:
-        return np.asarray([self.number(element) for element in node.elts])
+        array = np.asarray([self.number(element) for element in node.elts])
+        if array.dtype == np.object_:
+            raise BadExpression("a list holds numbers of 64 bits at most")
+        return array
 
     def _expected(self, node: ast.Call) -> Value:
         """``ref(%16)``."""

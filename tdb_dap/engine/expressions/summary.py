@@ -55,9 +55,11 @@ def summarise(
         largest = _largest(largest, at, numbers, most)
     histogram = np.zeros(bins, np.int64)
     if count:
+        scale, limits = _limits(lowest, highest, bins)
         for _, numbers in parts.blocks():
             between()
-            histogram += np.histogram(numbers[np.isfinite(numbers)], bins, (lowest, highest))[0]
+            finite = numbers[np.isfinite(numbers)]
+            histogram += np.histogram(finite if scale == 1 else finite * scale, bins, limits)[0]
     mean = total / count if count else 0.0
     return Summary(
         lowest if count else None,
@@ -71,6 +73,16 @@ def summarise(
         histogram.tolist(),
         [index for _, index in largest],
     )
+
+
+def _limits(lowest: float, highest: float, bins: int) -> tuple[float, tuple[float, float]]:
+    """A factor for all numbers, and ends of a histogram of them that float64 can divide into ``bins`` intervals."""
+    scale = 1.0 if math.isfinite(highest - lowest) else 0.25
+    lowest, highest = lowest * scale, highest * scale
+    room = bins * float(np.spacing(max(abs(lowest), abs(highest))))
+    if room > (highest - lowest or 1.0):
+        lowest, highest = lowest - room, highest + room
+    return scale, (lowest, highest)
 
 
 def _largest(known: list[tuple[float, int]], at: int, numbers: Array, most: int) -> list[tuple[float, int]]:

@@ -64,10 +64,13 @@ def cannot_write(path: Path, error: OSError) -> BadInput:
 def refuse_unwritable(path: Path) -> None:
     """BadInput, before anything runs, where it is plain that ``path`` cannot be written."""
     parent = path.absolute().parent
-    if not parent.is_dir():
-        raise BadInput(f"{path}: cannot be written: there is no directory {parent}")
-    if path.is_dir():
-        raise BadInput(f"{path}: cannot be written: it is a directory")
+    try:
+        if not parent.is_dir():
+            raise BadInput(f"{path}: cannot be written: there is no directory {parent}")
+        if path.is_dir():
+            raise BadInput(f"{path}: cannot be written: it is a directory")
+    except OSError as error:
+        raise cannot_write(path, error) from None
 
 
 def _is_special(path: Path) -> bool:

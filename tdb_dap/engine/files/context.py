@@ -75,6 +75,11 @@ class Context:
         except OSError as error:
             raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
 
+    def found(self, given: str | Path) -> list[Path]:
+        """Its files but for one that was ``given``."""
+        files = (self.bmodel, self.mlir, self.locations, self.inputs, self.reference)
+        return [file for file in files if file is not None and file != Path(given).expanduser()]
+
     @classmethod
     def _of_work_folder(cls, model: Path) -> Context:
         """A model whose files are among others in the compiler's working directory."""

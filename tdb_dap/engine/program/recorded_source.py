@@ -152,7 +152,7 @@ def _pieces(index: int, launch: RecordedLaunch, queued: Mapping[int, int]) -> It
         numbers = [boundary.number for boundary in part.boundaries]
         part.queued = {
             row: queued[row]
-            for row in range(launch.start, launch.stop)
+            for row in range(at, launch.stop)  # what came before is of the part before, in a file that is in order
             if row in queued and numbers[0] <= queued[row] < numbers[-1]
         }
         if not part.queued:

@@ -15,7 +15,7 @@ MOST_EXPRESSIONS = 32
 """Of one trace point."""
 
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
-_WORDS = re.compile(r"(?:(?<=[\s)\]])|^)(at|if)(?=\s)")
+_WORDS = re.compile(r"(?:(?<=[\s)\]])|^)(at|if)(?=\s|$)")
 _OPENING, _CLOSING = "([{", ")]}"
 
 

@@ -18,7 +18,7 @@ import msgspec
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.source.local_info import LocalInfo, scratch_of
-from tdb_dap.engine.source.mlir_attributes import split_top
+from tdb_dap.engine.source.mlir_attributes import integer, split_top
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.engine.source.tensor_location import LocationRecord
 from tdb_dap.errors import NotSimulated
@@ -361,7 +361,7 @@ def _value(
     match = _TYPE.match(text.strip())
     if match is None:
         return {}
-    shape = [int(part) for part in match[1].split(",")[0].split("x")[:-1] if part.isdigit()]
+    shape = [integer(part) for part in match[1].split(",")[0].split("x")[:-1] if part.isdigit()]
     element = _element(match[1])
     maker = op if is_result else op.file.op_defining(value, op.line)
     name = _name(op, value, maker, is_result, position)
@@ -383,7 +383,7 @@ def _value(
     if is_result and instance.shape and position == 0 and not is_moved_out:
         run_shape = list(instance.shape)
     return {
-        "address": int(match[2]),
+        "address": integer(match[2]),
         "layout": "continuous",
         "memory_type": f"<{'x'.join(map(str, run_shape))}x{element}>" if run_shape else f"<1x{element}>",
         "name": name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tdb_dap.engine.source.mlir_attributes import closing, split_top
+from tdb_dap.engine.source.mlir_attributes import closing, integer, split_top
 from tdb_dap.errors import BadInput
 from tdb_dap.system.patterns import pattern
 
@@ -68,7 +68,7 @@ def _uniform(inside: str, text: str) -> ElementType:
         scale = float(scaled[1])
     except ValueError:
         raise _unknown(text) from None
-    return ElementType(plain.storage, plain.expressed, scale, int(scaled[2] or 0), True, plain.limits)
+    return ElementType(plain.storage, plain.expressed, scale, integer(scaled[2] or "0"), True, plain.limits)
 
 
 def _storage(first: str, text: str) -> ElementType:
@@ -79,7 +79,7 @@ def _storage(first: str, text: str) -> ElementType:
     expressed, *axis = first[storage.end() :].lstrip(":").split(":")
     if axis:
         raise BadInput(f"{_short(text)}: a type with a scale of each channel is not known")
-    limits = (int(storage[2]), int(storage[3])) if storage[2] else None
+    limits = (integer(storage[2]), integer(storage[3])) if storage[2] else None
     return ElementType(storage[1], expressed.strip(), limits=limits)
 
 

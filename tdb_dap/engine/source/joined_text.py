@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tdb_dap.engine.source.mlir_attributes import integer
+
 _ALIAS = re.compile(r"#loc(\d*)")
 _FUNCTION = re.compile(r"@(main|subfunc_\d+)\b")
 _ALIASES_APART = 10_000_000
@@ -27,4 +29,4 @@ def _apart(text: bytes, prefix: str, number: int) -> bytes:
     if not prefix:
         return text
     named = _FUNCTION.sub(lambda match: f"@{prefix}{match[1]}", text.decode("utf-8", "replace"))
-    return _ALIAS.sub(lambda m: f"#loc{(number + 1) * _ALIASES_APART + int(m[1] or 0)}", named).encode()
+    return _ALIAS.sub(lambda m: f"#loc{(number + 1) * _ALIASES_APART + integer(m[1] or '0')}", named).encode()

@@ -23,7 +23,7 @@ from tdb_dap.engine.source.layer_table import Layer
 from tdb_dap.engine.source.local_info import LocalInfo, scratch_of
 from tdb_dap.engine.source.mapped_tensor import shape_of
 from tdb_dap.engine.source.marks import Marks
-from tdb_dap.engine.source.mlir_attributes import closing, split_top
+from tdb_dap.engine.source.mlir_attributes import closing, integer, split_top
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.engine.source.op_records import Records
 from tdb_dap.engine.source.source_map import SourceMap
@@ -158,7 +158,7 @@ class _Function:
         if maker is not None:
             return _tensor(maker, _name_of(maker, value), text, part)
         number = value.removeprefix("%arg")
-        is_argument = number.isdecimal() and int(number) < len(self._arguments)
+        is_argument = number.isdecimal() and integer(number) < len(self._arguments)
         return _in_ddr(self._arguments[int(number)], text) if is_argument else {}
 
 
@@ -241,7 +241,7 @@ def _in_ddr(name: str, text: str, layout: str = "continuous") -> dict[str, Any]:
         return {}
     return {
         "name": name,
-        "address": int(address[1]),
+        "address": integer(address[1]),
         "layout": layout,
         "memory_type": f"<{_times(shape)}{dtype}>",
         "type": text,

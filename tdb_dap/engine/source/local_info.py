@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tdb_dap.engine.source.mlir_attributes import integer
 from tdb_dap.engine.source.mlir_file import MlirOp
 
 _NUMBERS = re.compile(r"(\w+) = (\[[-\d, ]*\]|-?\d+|true|false)")
@@ -43,8 +44,8 @@ class LocalInfo:
 
 def _number(text: str) -> Any:
     if text.startswith("["):
-        return [int(part) for part in text[1:-1].split(",") if part.strip()]
-    return text == "true" if text in ("true", "false") else int(text)
+        return [integer(part) for part in text[1:-1].split(",") if part.strip()]
+    return text == "true" if text in ("true", "false") else integer(text)
 
 
 def scratch_of(op: MlirOp) -> list[dict[str, int]]:

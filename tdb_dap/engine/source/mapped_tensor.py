@@ -16,6 +16,7 @@ from tdb_dap.engine.hardware.strides import contiguous, in_words
 from tdb_dap.engine.hardware.views import Layout, View, strides_of
 from tdb_dap.engine.source.element_types import ElementType, element_type
 from tdb_dap.engine.source.marks import NO_MARKS, Marks
+from tdb_dap.engine.source.mlir_attributes import integer
 from tdb_dap.errors import BadInput
 
 _FLOAT8 = "f8E4M3"
@@ -36,7 +37,7 @@ _ADDRESSES = range(1 << 48)
 def shape_of(text: str) -> tuple[int, ...]:
     """Dimensions of ``<1x16x32x32xf32>`` or ``<1x16x1x32x32>``."""
     parts = text.strip("<>").split("x")
-    return tuple(int(part) for part in parts if part.isdigit())
+    return tuple(integer(part) for part in parts if part.isdigit())
 
 
 def layer_names(name: str) -> tuple[str, ...]:
@@ -139,7 +140,7 @@ class MappedTensor:
     @property
     def slices(self) -> tuple[slice, ...] | None:
         """The part of the whole tensor that this value is; None for all of it."""
-        slices = [slice(int(a), int(b)) for a, b in _SLICE.findall(self.slice_text)]
+        slices = [slice(integer(a), integer(b)) for a, b in _SLICE.findall(self.slice_text)]
         return tuple(slices) or None
 
     @property

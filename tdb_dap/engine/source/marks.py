@@ -6,6 +6,8 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.source.mlir_attributes import integer
+
 if TYPE_CHECKING:
     from tdb_dap.engine.source.mlir_file import MlirFile
 
@@ -67,10 +69,10 @@ def _shift_of(axes: str, places: str) -> tuple[int, ...] | None:
     """Offset added to each axis; None where a map does anything else."""
     matches = [_AXIS.fullmatch(place.strip()) for place in places.split(",")]
     if len(matches) != len(axes.split(",")) or any(
-        axis is None or int(axis[1]) != number for number, axis in enumerate(matches)
+        axis is None or integer(axis[1]) != number for number, axis in enumerate(matches)
     ):
         return None
-    return tuple(int(axis[2] or 0) for axis in matches if axis is not None)
+    return tuple(integer(axis[2] or "0") for axis in matches if axis is not None)
 
 
 NO_MARKS = Marks(None)

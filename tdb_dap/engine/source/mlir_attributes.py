@@ -5,8 +5,21 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from tdb_dap.errors import BadInput
+
 _OPEN, _CLOSE = "([{<", ")]}>"
 _NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?$")
+
+_MOST_DIGITS = 20
+"""Of an integer of 64 bits."""
+
+
+def integer(text: str) -> int:
+    """An integer of at most 64 bits in a text of MLIR; BadInput for one that no compiler writes."""
+    digits = text.lstrip("+-")
+    if len(digits) > _MOST_DIGITS:
+        raise BadInput(f"{text[:8]}... in final.mlir has {len(digits):,} digits; is the file damaged?")
+    return int(text)
 
 
 def closing(text: str, start: int) -> int:
@@ -72,7 +85,7 @@ def attribute_value(text: str) -> Any:
         return text[1 : _string_end(text, 0)]
     plain = text.split(" : ")[0]
     if _NUMBER.match(plain):
-        return float(plain) if any(letter in plain for letter in ".eE") else int(plain)
+        return float(plain) if any(letter in plain for letter in ".eE") else integer(plain)
     if text.startswith("["):
         return [attribute_value(part) for part in split_top(text[1 : closing(text, 0)])]
     return text

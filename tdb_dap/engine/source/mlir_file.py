@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tdb_dap.engine.files.bounded_files import read_lines
-from tdb_dap.engine.source.mlir_attributes import closing, parse_attributes
+from tdb_dap.engine.source.mlir_attributes import closing, integer, parse_attributes
 
 _OPERATION = re.compile(
     r'\s*(?:(%[^=]*?) = )?(?:"([^"]+)"\(|(func\.func|module|return|call|func\.call|func\.return)\b)'
@@ -125,7 +125,7 @@ class MlirOp:
         before = 0
         for given, count in _counted(self.text.partition(" = ")[0]):
             if given == name:
-                return before + int(number or 0)
+                return before + integer(number or "0")
             before += count
         return 0
 
@@ -401,4 +401,4 @@ def _counted(text: str) -> Iterator[tuple[str, int]]:
     """The names before an operation, and for how many results each stands."""
     for part in text.split(","):
         name, _, count = part.strip().partition(":")
-        yield name, int(count) if count.isdigit() else 1
+        yield name, integer(count) if count.isdigit() else 1

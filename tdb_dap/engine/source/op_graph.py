@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.source.mlir_attributes import integer
 from tdb_dap.engine.source.value_flow import RETURNS, Argument, Definition, ValueFlow
 
 if TYPE_CHECKING:
@@ -129,4 +130,4 @@ def tensor_type(text: str) -> tuple[tuple[int, ...], str]:
     if match is None:
         return (), ""
     quantised = _QUANTISED.match(match[2])
-    return tuple(int(extent) for extent in match[1].split("x") if extent), quantised[1] if quantised else match[2]
+    return tuple(integer(extent) for extent in match[1].split("x") if extent), quantised[1] if quantised else match[2]

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.source.mlir_attributes import integer
+
 if TYPE_CHECKING:
     from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp, Region
 
@@ -83,7 +85,7 @@ class ValueFlow:
         """Definitions in other subnets that compute an argument of a subnet; empty for inputs of the net."""
         call = self.calls.get(argument.function)
         number = argument.name.removeprefix("%arg")
-        if call is None or not number.isdigit() or int(number) >= len(call.operands):
+        if call is None or not number.isdigit() or integer(number) >= len(call.operands):
             return ()
         operand = call.operands[int(number)]
         producer = self._mlir.op_visible_in(call.region, operand)

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from tdb_dap.system.notices import heard_by
 from tdb_dap.system.sample import SAMPLE
 from tdb_dap.system.shells import setting
 from tdb_dap.tools.doctor.findings import Check
@@ -38,7 +39,8 @@ def _run(directory: Path) -> tuple[str, int]:
     """Hash of the output, and the number of commands."""
     from tdb_dap.tools.opening import open_debugger
 
-    debugger = open_debugger(directory, directory / "input.npz", history_limit=0)
+    with heard_by(lambda text: None):  # that data is next to the sample is no news
+        debugger = open_debugger(directory, directory / "input.npz", history_limit=0)
     try:
         debugger.run()
         output = debugger.outputs()[OUTPUT]

@@ -188,7 +188,7 @@ def read_config(path: Path) -> Config:
         return _config(loaded)
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         missing = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise BadInput(f"{path}: cannot be used: {missing}") from None
 
@@ -204,14 +204,18 @@ def _config(loaded: Mapping[str, Any]) -> Config:
         config = {key: value for key, value in config.items() if key != "vision_config"}
     kind = KINDS[name]
     _refuse_unknown(name, kind, config)
-    layers = int(config["num_layers"] if name == "chatglm" else config["num_hidden_layers"])
-    hidden, heads = int(config["hidden_size"]), int(config["num_attention_heads"])
-    head = int(config.get("head_dim") or config.get("kv_channels") or hidden // heads)
-    shared = config.get("num_key_value_heads") or heads
+    layers = _count(config, "num_layers" if name == "chatglm" else "num_hidden_layers", _MOST_LAYERS)
+    hidden, heads = _count(config, "hidden_size"), _count(config, "num_attention_heads")
+    head = next((_count(config, key) for key in ("head_dim", "kv_channels") if config.get(key)), hidden // heads)
+    shared = _count(config, "num_key_value_heads") if config.get("num_key_value_heads") else heads
     if name == "chatglm":
-        shared = config["multi_query_group_num"] if config.get("multi_query_attention") else heads
-    if min(layers, hidden, heads, head, int(shared)) < 1 or heads % int(shared):
+        shared = _count(config, "multi_query_group_num") if config.get("multi_query_attention") else heads
+    if head < 1 or heads % shared:
         raise BadInput(f"{layers} layers of {hidden} numbers with {heads} heads and {shared} shared ones")
+    for key in ("vocab_size", "padded_vocab_size", "max_position_embeddings", "seq_length"):
+        if config.get(key) is not None:
+            _count(config, key)
+    middle = next((_count(config, key) for key in ("ffn_hidden_size", "intermediate_size") if config.get(key)), 0)
     windows = _windows(name, config, layers)
     query = config.get("query_pre_attn_scalar") if name in ("gemma2", "gemma3_text") else None
     return Config(
@@ -219,9 +223,9 @@ def _config(loaded: Mapping[str, Any]) -> Config:
         layers=layers,
         hidden=hidden,
         heads=heads,
-        shared_heads=int(shared),
+        shared_heads=shared,
         head=head,
-        middle=int(config.get("ffn_hidden_size") or config.get("intermediate_size") or 0),
+        middle=middle,
         epsilon=positive(config["layernorm_epsilon" if name == "chatglm" else "rms_norm_eps"], "rms_norm_eps"),
         activation=_activation(name, config),
         rotary=_rotary(name, kind, config, head, windows),
@@ -232,6 +236,17 @@ def _config(loaded: Mapping[str, Any]) -> Config:
         caps=(_cap(config, "attn_logit_softcapping"), _cap(config, "final_logit_softcapping")),
         is_tied=bool(config.get("tie_word_embeddings", kind.is_tied)),
     )
+
+
+def _count(config: Mapping[str, Any], key: str, most: int = 1 << 24) -> int:
+    """A whole number from 1 to ``most``; KeyError where there is none, BadInput for any other."""
+    value = config[key]
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value <= most or value != int(value):
+        raise BadInput(f"{key} is {str(value)[:40]}; it must be a number from 1 to {most:,}")
+    return int(value)
+
+
+_MOST_LAYERS = 1 << 12
 
 
 def _shared(outer: Mapping[str, Any]) -> dict[str, Any]:
@@ -260,7 +275,8 @@ def _activation(name: str, config: Mapping[str, Any]) -> str:
 
 
 def _windows(name: str, config: Mapping[str, Any], layers: int) -> tuple[int, ...]:
-    window = int(config.get("sliding_window") or 0) if "sliding_window" in KINDS[name].own else 0
+    has_window = "sliding_window" in KINDS[name].own and config.get("sliding_window")
+    window = _count(config, "sliding_window", 1 << 40) if has_window else 0
     types = config.get("layer_types") if "layer_types" in KINDS[name].own else None
     if name.startswith("qwen") and not config.get("use_sliding_window"):
         window = 0 if types is None or config.get("use_sliding_window") is False else window
@@ -305,12 +321,11 @@ def _rotary(
 def _experts(name: str, config: Mapping[str, Any], layer: int) -> Experts | None:
     if not name.endswith("_moe") or layer in (config.get("mlp_only_layers") or ()):
         return None
-    number = int(config.get("num_experts") or config.get("num_local_experts") or 0)
+    keys = [key for key in ("num_experts", "num_local_experts") if config.get(key)]
+    number = _count(config, keys[0]) if keys else 0
     if not number or (layer + 1) % int(config.get("decoder_sparse_step") or 1):
         return None
-    used = int(config["num_experts_per_tok"])
-    if not 0 < used <= number:
-        raise BadInput(f"num_experts_per_tok is {used} of {number} experts")
+    used = _count(config, "num_experts_per_tok", number)
     return Experts(number, used, bool(config.get("norm_topk_prob", False)), name == "qwen2_moe")
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.errors import BadInput
 from tdb_dap.tools.float_model.config import Config, Experts, read_config
 from tdb_dap.tools.float_model.weights import FloatWeights
 
@@ -61,12 +62,15 @@ class FloatModel:
 
     def embedded(self, ids: Array) -> Array:
         """States of shape (positions, hidden) for the ids of tokens."""
-        rows = self._weight(f"{self.weights.names.embedding}.weight")[ids].astype(np.float64)
+        weight = self._matrix(f"{self.weights.names.embedding}.weight", self.config.hidden)
+        if ids.size and not 0 <= ids.min() <= ids.max() < len(weight):
+            raise BadInput(f"{self.folder}: token {int(ids.max())} is none of the {len(weight):,} of this model")
+        rows = weight[ids].astype(np.float64)
         return rows * self.config.embedding_scale
 
     def logits(self, states: Array) -> Array:
         """Logits, float64 (vocabulary,), of the states of one position, as the last block leaves them."""
-        logits = _product(self.config.logit_scale * states, self._weight(self.weights.head))
+        logits = _product(self.config.logit_scale * states, self._matrix(self.weights.head, self.config.hidden))
         return _capped(logits, self.config.caps[1])
 
     def block(
@@ -82,7 +86,7 @@ class FloatModel:
         attended = self._attention(
             layer, self._norm(states, f"{prefix}.{names.input_norm}", results), positions, keys, values, results
         )
-        out = self._linear(attended, f"{prefix}.{names.o}", results)
+        out = self._linear(attended, f"{prefix}.{names.o}", results, config.hidden)
         if config.kind.has_four_norms:
             out = self._norm(out, f"{prefix}.{names.attended_norm}", results)
         states = results[f"{prefix}.{names.o}.add"] = states + self._scaled(out, f"{prefix}.{names.o}", results)
@@ -113,7 +117,10 @@ class FloatModel:
     ) -> Array:
         config, names = self.config, self.weights.names
         prefix = f"{names.layers}.{layer}"
-        q, k, v = (self._linear(normal, f"{prefix}.{name}", results) for name in (names.q, names.k, names.v))
+        counts = {names.q: config.heads, names.k: config.shared_heads, names.v: config.shared_heads}
+        q, k, v = (
+            self._linear(normal, f"{prefix}.{name}", results, count * config.head) for name, count in counts.items()
+        )
         q = q.reshape(-1, config.heads, config.head)
         k = k.reshape(-1, config.shared_heads, config.head)
         v = results["v_cache"] = v.reshape(-1, config.shared_heads, config.head)
@@ -142,13 +149,13 @@ class FloatModel:
         opened = results[f"{gate}.{_short(self.config.activation)}"] = _activated(
             self._linear(states, gate, results), self.config.activation
         )
-        middle = results[f"{up}.mul"] = opened * self._linear(states, up, results)
-        return self._linear(middle, down, results)
+        middle = results[f"{up}.mul"] = opened * self._linear(states, up, results, opened.shape[-1])
+        return self._linear(middle, down, results, self.config.hidden)
 
     def _mixture(self, states: Array, prefix: str, experts: Experts, results: dict[str, Array]) -> Array:
         """The sum of the likeliest experts of each position, and of the shared one."""
         mlp = f"{prefix}.mlp"
-        shares = results[f"{mlp}.gate_softmax"] = _softmax(self._linear(states, f"{mlp}.gate", results))
+        shares = results[f"{mlp}.gate_softmax"] = _softmax(self._linear(states, f"{mlp}.gate", results, experts.number))
         order = np.argsort(-shares, -1, kind="stable")[:, : experts.used]
         weights = np.take_along_axis(shares, order, -1)
         if experts.is_normalised:
@@ -164,7 +171,7 @@ class FloatModel:
         gate, up, down = (f"{mlp}.shared_expert.{part}" for part in ("gate_proj", "up_proj", "down_proj"))
         shared = self._gated(states, gate, up, down, results)
         results[f"{gate}_mul"] = results.pop(f"{up}.mul")  # the converter names it after the gate
-        open_to = 1 / (1 + np.exp(-self._linear(states, f"{mlp}.shared_expert_gate", results)))
+        open_to = 1 / (1 + np.exp(-self._linear(states, f"{mlp}.shared_expert_gate", results, 1)))
         results[f"{mlp}.shared_expert_gate_sigmoid"] = open_to
         shared = results[f"{mlp}.shared_expert_gate_mul"] = shared * open_to
         total = results[f"{mlp}.experts.expert_id.gate_proj_moe_block_res"] = mixed + shared
@@ -178,22 +185,43 @@ class FloatModel:
 
     def _norm(self, states: Array, name: str, results: dict[str, Array] | None = None) -> Array:
         mean = np.mean(np.square(states), -1, keepdims=True)
-        weight = self._weight(f"{name}.weight") + self.config.kind.norm_offset
+        weight = self._vector(f"{name}.weight", states.shape[-1]) + self.config.kind.norm_offset
         scaled: Array = states / np.sqrt(mean + self.config.epsilon) * weight
         if results is not None:
             results[name] = scaled
         return scaled
 
-    def _linear(self, states: Array, name: str, results: dict[str, Array]) -> Array:
-        result = _product(states, self._weight(f"{name}.weight"))
+    def _linear(self, states: Array, name: str, results: dict[str, Array], rows: int | None = None) -> Array:
+        result = _product(states, self._matrix(f"{name}.weight", states.shape[-1], rows))
         if f"{name}.bias" in self.weights:
-            result = result + self._weight(f"{name}.bias")
+            result = result + self._vector(f"{name}.bias", result.shape[-1])
         results[name] = result
         pair = self._pairs.get(name)
         if pair is not None:
+            if (pair.b.shape[0], pair.a.shape[1]) != (result.shape[-1], states.shape[-1]):
+                raise BadInput(
+                    f"the adapter for {name} has the shapes {pair.a.shape} and {pair.b.shape}; {self.folder} has others"
+                )
             added = results[f"{name}.lora_B"] = states @ pair.a.astype(np.float64).T @ pair.b.astype(np.float64).T
             result = results[f"{name}.lora_add"] = result + added
         return result
+
+    def _matrix(self, name: str, columns: int, rows: int | None = None) -> Array:
+        """A weight of the shape that config.json asks for; BadInput for one of another."""
+        weight = self._weight(name)
+        if weight.ndim != 2 or weight.shape[1] != columns or (len(weight) if rows is None else rows) != len(weight):
+            raise self._misfit(name, weight, f"({'any' if rows is None else rows}, {columns})")
+        return weight
+
+    def _vector(self, name: str, size: int) -> Array:
+        """As ``_matrix``, of one axis."""
+        weight = self._weight(name)
+        if weight.shape != (size,):
+            raise self._misfit(name, weight, f"({size},)")
+        return weight
+
+    def _misfit(self, name: str, weight: Array, wanted: str) -> BadInput:
+        return BadInput(f"{self.folder}: tensor {name} has the shape {weight.shape}, and config.json asks for {wanted}")
 
     def _weight(self, name: str) -> Array:
         """Numbers in float32, so that large models fit."""

@@ -6,6 +6,7 @@ The format: https://huggingface.co/docs/safetensors/index#format
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,10 +36,23 @@ class SafetensorsFile:
             self._bytes = FileBytes(path)
             self._data = self._bytes.data[8 + size :]
             self._entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
+            for name, entry in self._entries.items():
+                self._check(name, entry)
         except OSError as error:
             raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
         except (ValueError, struct.error, AttributeError, RecursionError) as error:
             raise BadInput(f"{path}: is no .safetensors file, or is damaged: {error}") from None
+
+    def _check(self, name: str, entry: Any) -> None:
+        """ValueError for an entry whose fields contradict each other, or the size of the file."""
+        dtype, shape, offsets = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
+        if not (isinstance(dtype, str) and _are_sizes(shape) and _are_sizes(offsets) and len(offsets) == 2):
+            raise ValueError(f"the entry of tensor {name:.80} needs dtype, shape and two data_offsets")
+        start, stop = offsets
+        if not start <= stop <= self._data.size:
+            raise ValueError(f"tensor {name:.80} is at bytes {start:,} to {stop:,} of {self._data.size:,}")
+        if dtype in _FORMATS and math.prod(shape) * np.dtype(_FORMATS[dtype]).itemsize != stop - start:
+            raise ValueError(f"tensor {name:.80} of {dtype} and shape {str(shape)[:80]} has {stop - start:,} bytes")
 
     @property
     def names(self) -> Mapping[str, Any]:
@@ -57,3 +71,10 @@ class SafetensorsFile:
         if entry["dtype"] == "BF16":
             return (words.astype(np.uint32) << np.uint32(16)).view(np.float32)
         return words.astype(np.float32)
+
+
+def _are_sizes(values: Any) -> bool:
+    return isinstance(values, list) and all(type(value) is int and 0 <= value < _MOST for value in values)
+
+
+_MOST = 1 << 48

@@ -21,6 +21,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.program.schedule import Border, HostStep
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.float_model.model import Pair
+from tdb_dap.tools.float_model.rotary import positive
 from tdb_dap.tools.float_model.safetensors_file import SafetensorsFile
 from tdb_dap.tools.llm.language_model import LanguageModel
 
@@ -101,9 +102,9 @@ def _scale(path: Path) -> float:
         unknown += [] if config.get("bias", "none") == "none" else ["bias"]
         if unknown:
             raise BadInput(f"{path}: {', '.join(unknown)}: only plain LoRA is known")
-        rank, alpha = int(config["r"]), float(config["lora_alpha"])
+        rank, alpha = int(config["r"]), positive(config["lora_alpha"], "lora_alpha")
         if rank < 1:
             raise BadInput(f"{path}: r is {rank}")
         return alpha / (rank**0.5 if config.get("use_rslora") else rank)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise BadInput(f"{path}: cannot be used: {error}") from None

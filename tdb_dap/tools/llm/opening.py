@@ -25,7 +25,7 @@ from tdb_dap.tools.llm.sampling import Sampling, parse
 from tdb_dap.tools.llm.sources import sources_of
 from tdb_dap.tools.llm.words import prompt_ids
 from tdb_dap.tools.opening import open_debugger
-from tdb_dap.tools.programs import keep_source
+from tdb_dap.tools.programs import keep_source, report_links
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,9 @@ def linked(
     require_static(model)
     before = adapter.fills(model) if adapter is not None else ()
     schedule = answer(model, prompt, tokens, given, sampling=sampling, before=before)
-    return _linked(model.context, schedule, sources_of(model))
+    sources = sources_of(model)
+    report_links(model.context.bmodel, model.context, sources.values())
+    return _linked(model.context, schedule, sources)
 
 
 def _linked(context: Context, schedule: Schedule, sources: Mapping[str, Context | None]) -> LinkedProgram:
@@ -92,8 +94,10 @@ def open_pipeline(given: Path, pipeline: Path, history_limit: int = DEFAULT_LIMI
     nets = {net.name: net.stages[0] for net in Bmodel(context.bmodel).metadata.nets if net.stages}
     schedule = replace(read_pipeline(pipeline), substitutes=substitutes_for(nets))
     names = [name_of_folder(net, stage) for net, stage in schedule.nets]
+    sources = sources_beside(context.bmodel, names)
+    report_links(given, context, sources.values())
     try:
-        program = _linked(context, schedule, sources_beside(context.bmodel, names))
+        program = _linked(context, schedule, sources)
     except BadInput as error:
         raise BadInput(f"{pipeline}: {error}") from None
     return Debugger(program, _machine(program, history_limit), None)

@@ -145,6 +145,8 @@ def _between_meetings(path: Path, engine: str, chip: Chip) -> Iterator[_Commands
     """The stream in pieces: engines count anew after they have waited for each other, and where ids begin again."""
     data = np.frombuffer(read_file(path, limits.TEXT), np.uint8)
     stream = chip.decode_stream(engine, data, None, str(path))
+    if not stream.ids.size:  # an engine that has done nothing
+        return
     waits = np.array([_is_wait(chip, int(k), data, int(o)) for k, o in zip(stream.kinds, stream.offsets, strict=True)])
     begins = np.zeros(stream.ids.size, np.bool_)
     begins[:1] = True

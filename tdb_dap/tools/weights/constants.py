@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 from tdb_dap.engine.bmodel import Bmodel, Stage
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, Array, DType
+from tdb_dap.engine.source.mlir_attributes import integer
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 
 _TYPE = re.compile(r"-> tensor<((?:\d+x)*)([^,>]+?), (\d+) : i64>")
@@ -220,10 +222,10 @@ class _Reader:
         match = _TYPE.search(op.text)
         if match is None or (match[2] not in _FORMATS and match[2] not in _WORDS):
             return None
-        shape = tuple(int(extent) for extent in match[1].split("x")[:-1])
+        shape = tuple(integer(extent) for extent in match[1].split("x")[:-1])
         size = _FORMATS[match[2]].itemsize if match[2] in _FORMATS else 1
-        start = int(match[3]) - self._stage.weights_address
-        stop = start + int(np.prod(shape, dtype=np.int64)) * size
+        start = integer(match[3]) - self._stage.weights_address
+        stop = start + math.prod(shape) * size
         if start < 0 or stop > self._held.size:
             return None
         self.offsets[op.line] = start

@@ -6,7 +6,6 @@ import os
 import platform
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.system.child_processes import end_with_children, outside_environment
+from tdb_dap.system.child_processes import end_with_children, exit_text, outside_environment
 from tdb_dap.system.scratch import scratch_directory
 from tdb_dap.system.worker_process import Died, WorkerProcess
 from tdb_dap.tools.zoo.cases import Ask, Case, described, digest_of
@@ -207,11 +206,7 @@ def _outcome(code: int, ended: Status | None, lines: list[str], case: Case) -> t
         return "fail", lines[0].removeprefix("fail: ") if lines else ""
     if code == 2:
         return "error", last
-    how = f"signal {-code}" if code < 0 else f"code {code}"
-    if code < 0:
-        with suppress(ValueError):
-            how = signal.Signals(-code).name
-    return "crash", f"its process ended with {how}" + (f": {last}" if last else "")
+    return "crash", f"its process ended with {exit_text(code)}" + (f": {last}" if last else "")
 
 
 def _resident(leader: int) -> float:

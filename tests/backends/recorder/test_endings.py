@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tdb_dap.backends.recorder import record as recording
+from tdb_dap.backends.recorder.keeper import Stalled
+from tdb_dap.backends.recorder.record import record
 from tdb_dap.engine.recording.format import Event
 from tdb_dap.engine.recording.recording import Recording
 from tdb_dap.errors import BadInput
@@ -119,6 +124,53 @@ def test_a_request_to_end_is_passed_on(fake: Fake) -> None:
     assert recorder.wait() == 128 + signal.SIGTERM
     assert fake.read().recording.is_complete
     recorder.communicate()
+
+
+SILENT = (
+    "import subprocess, time; print('the last word', flush=True); subprocess.Popen(['sleep', '{0}']); time.sleep({0})"
+)
+
+
+def running(seconds: str) -> bool:
+    """Whether a process waits for just this time."""
+    lines = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return f"sleep {seconds}" in lines
+
+
+def test_a_program_that_does_nothing_is_given_up_with_all_that_it_started(built: Path, tmp_path: Path) -> None:
+    """Nor does what it holds open keep this process waiting."""
+    seconds = str(3000 + os.getpid() % 1000)
+    with (
+        (tmp_path / "said").open("w+b") as output,
+        pytest.raises(Stalled, match=r"given up after 0.5 seconds in which"),
+    ):
+        record([sys.executable, "-c", SILENT.format(seconds)], tmp_path / "a.tdbrec", None, output, 0.5)
+    assert (tmp_path / "said").read_text() == "the last word\n"
+    assert not running(seconds)
+    assert not (tmp_path / "a.tdbrec").exists()
+
+
+def test_a_program_that_works_slowly_is_not_given_up(built: Path, tmp_path: Path) -> None:
+    words = "import time\nfor _ in range(8): print('on', flush=True); time.sleep(0.5)"
+    with (tmp_path / "said").open("w+b") as output:
+        assert record([sys.executable, "-c", words], tmp_path / "a.tdbrec", None, output, 2.5).code == 0
+
+
+def test_a_request_to_end_ends_a_program_that_hears_none(built: Path, tmp_path: Path) -> None:
+    seconds = str(5000 + os.getpid() % 1000)
+    deaf = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SILENT.format(seconds)}"
+    program = (
+        "import sys; from pathlib import Path; from tdb_dap.backends.recorder.record import record\n"
+        "command = [sys.executable, '-c', sys.argv[2]]\n"
+        "with open(sys.argv[1], 'w+b') as output: record(command, Path(sys.argv[3]), None, output, 60)"
+    )
+    words = [sys.executable, "-c", program, str(tmp_path / "said"), deaf, str(tmp_path / "a.tdbrec")]
+    recorder = subprocess.Popen(words)
+    while not (tmp_path / "said").exists() or not (tmp_path / "said").read_text() or not running(seconds):
+        time.sleep(0.05)
+    recorder.terminate()
+    assert recorder.wait(60) == -signal.SIGTERM
+    assert not running(seconds)
 
 
 def test_a_full_disk_ends_the_recording_and_not_the_program(fake: Fake) -> None:
