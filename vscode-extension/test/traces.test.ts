@@ -10,9 +10,9 @@ import { dialogue, EventEmitter, gutter, SourceBreakpoint, uriOf } from "./edito
 
 const MLIR = "/models/toy/final.mlir";
 const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
-const points = (breakpoints: readonly SourceBreakpoint[], ...files: string[]) =>
+const points = (breakpoints: readonly unknown[], ...files: string[]) =>
   logPoints(
-    breakpoints,
+    breakpoints as readonly vscode.Breakpoint[],
     files.map((file) => uriOf(file).toString()),
   );
 
