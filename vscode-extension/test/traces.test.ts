@@ -6,15 +6,12 @@ import type * as vscode from "vscode";
 import { logPoints, Traces } from "../src/panels/traces";
 import type { ToModelPage } from "../src/protocol/messages";
 import type { CurrentSession } from "../src/sessions/current";
-import { dialogue, EventEmitter, gutter, SourceBreakpoint, uriOf } from "./editorState";
+import { dialogue, EventEmitter, gutter, SourceBreakpoint } from "./editorState";
 
 const MLIR = "/models/toy/final.mlir";
 const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
 const points = (breakpoints: readonly unknown[], ...files: string[]) =>
-  logPoints(
-    breakpoints as readonly vscode.Breakpoint[],
-    files.map((file) => uriOf(file).toString()),
-  );
+  logPoints(breakpoints as readonly vscode.Breakpoint[], files);
 
 describe("trace points of the gutter", () => {
   it("are the log points of the session's files that are enabled, with their conditions", () => {
@@ -116,6 +113,13 @@ describe("the trace points of a session", () => {
     changes.fire(undefined);
     await settled();
     assert.equal(opened, 0);
+    assert.deepEqual(shown(), [":23 {1}"]);
+  });
+
+  it("are recognised where VS Code has made URIs of the paths", async () => {
+    const remote = { path: `vscode-remote://localhost:8080${MLIR}` };
+    sessions.current = { ...session, customRequest: () => Promise.resolve({ sources: [remote] }) };
+    await edit(new SourceBreakpoint("1", MLIR, 22, "{1}"));
     assert.deepEqual(shown(), [":23 {1}"]);
   });
 

@@ -159,6 +159,7 @@ const fake = {
   Uri: {
     joinPath: (base: string, ...parts: string[]) => [base, ...parts].join("/"),
     file: uriOf,
+    parse: (text: string) => uriOf(new URL(text).pathname),
     from: (parts: object) => parts,
   },
   RelativePattern: class {

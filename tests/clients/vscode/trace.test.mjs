@@ -1,6 +1,7 @@
 // The Trace view in the real VS Code: a log point in the gutter fills it with its hits of the whole run, past and future.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expected, openSample } from "./sample.mjs";
 import { eventually } from "./workbench.mjs";
 
@@ -18,9 +19,11 @@ async function logPoint(line, message) {
   const box = await workbench.restingBox(workbench.lineNumber(line));
   await page.mouse.click(box.x - 8, box.y + box.height / 2, { button: "right" });
   await page.locator(".monaco-menu .action-label", { hasText: /^Add Logpoint/ }).click();
-  await page.locator(".breakpoint-widget .monaco-editor.focused, .breakpoint-widget .monaco-editor .inputarea").first().waitFor();
+  await page.locator(".breakpoint-widget .monaco-editor.focused").waitFor();
+  await sleep(500); // the widget grows, and loses letters that are typed meanwhile
   await page.keyboard.type(message, { delay: 20 });
-  await page.keyboard.press("Escape"); // a list of completions would take the Enter
+  const text = page.locator(".breakpoint-widget .view-line");
+  await eventually("the message", async () => (await text.innerText()).replaceAll("\u00a0", " ") === message);
   await page.keyboard.press("Enter");
 }
 

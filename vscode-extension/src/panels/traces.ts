@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import * as vscode from "vscode";
 import { COMMANDS, INTERNAL } from "../contributions";
 import type { ToModelPage, TracePoint } from "../protocol/messages";
-import { sessionProgram, type Source } from "../programs/program";
+import type { Source } from "../programs/program";
 import type { CurrentSession } from "../sessions/current";
 
 /** The page that shows them. */
@@ -22,12 +22,12 @@ export function registerTraces(traces: Traces): { dispose(): void }[] {
   ];
 }
 
-/** Trace points of the enabled log points in these files; a file of several is named with its folder. */
+/** Trace points of the enabled log points in files with these paths; a file of several is named with its folder. */
 export function logPoints(breakpoints: readonly vscode.Breakpoint[], files: readonly string[]): TracePoint[] {
   return breakpoints.flatMap((breakpoint) => {
     if (!(breakpoint instanceof vscode.SourceBreakpoint) || !breakpoint.enabled) return [];
     const { id, logMessage: message, condition, location } = breakpoint;
-    if (message === undefined || message === "" || !files.includes(location.uri.toString())) return [];
+    if (message === undefined || message === "" || !files.includes(location.uri.path)) return [];
     const line = String(location.range.start.line + 1);
     const { path } = location.uri;
     const place = `${files.length > 1 ? `${basename(dirname(path))}/${basename(path)}` : ""}:${line}`;
@@ -121,12 +121,13 @@ export class Traces {
   }
 }
 
-/** The files final.mlir of a session; none where the model has none, or nothing is loaded yet. */
+/** The paths of the files final.mlir of a session, as in URIs; none where the model has none, or nothing is loaded yet. */
 async function filesOf(session: vscode.DebugSession): Promise<string[]> {
   try {
     const { sources } = (await session.customRequest("loadedSources")) as { sources: Source[] };
-    const files = sources.filter(({ path }) => path?.endsWith(".mlir") === true);
-    return files.map((source) => sessionProgram(session).uriOf(source).toString());
+    // Only paths are compared: VS Code makes URIs of them in a window that is connected to another machine.
+    const uri = (path: string) => (path.includes("://") ? vscode.Uri.parse(path) : vscode.Uri.file(path));
+    return sources.flatMap(({ path }) => (path?.endsWith(".mlir") === true ? [uri(path).path] : []));
   } catch {
     return [];
   }
