@@ -14,16 +14,12 @@ const rows = () => view.locator("tbody tr:not(.space)");
 const texts = async () => (await rows().allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim());
 const status = () => view.locator(".bar .status[role=status]").innerText();
 
-/** Type into the box that VS Code opens in the editor for a log message. */
+/** Add a log point: type into the box that VS Code opens in the editor. */
 async function logPoint(line, message) {
   const editor = page.locator(".breakpoint-widget .monaco-editor").first();
-  await eventually("the box for the message", async () => {
-    const box = await workbench.restingBox(workbench.lineNumber(line));
-    await page.mouse.click(box.x - 8, box.y + box.height / 2, { button: "right" });
-    const entry = page.locator(".monaco-menu .action-label", { hasText: /^Add Logpoint/ });
-    await entry.click({ timeout: 3000 }).catch(() => undefined);
-    return editor.waitFor({ timeout: 3000 }).then(() => true, () => false);
-  });
+  await workbench.lineNumber(line).click(); // the cursor goes there
+  await workbench.command("Debug: Add Logpoint...");
+  await editor.waitFor();
   await sleep(500); // the box grows, and loses letters that are typed meanwhile
   await editor.click();
   await page.keyboard.type(message, { delay: 20 });
