@@ -17,7 +17,8 @@ const status = () => view.locator(".bar .status[role=status]").innerText();
 /** Add a log point: type into the box that VS Code opens in the editor. */
 async function logPoint(line, message) {
   const editor = page.locator(".breakpoint-widget .monaco-editor").first();
-  await workbench.lineNumber(line).click(); // the cursor goes there
+  await workbench.lineNumber(line).click();
+  await page.keyboard.press("ArrowLeft"); // from the selected line to its start
   await workbench.command("Debug: Add Logpoint...");
   await editor.waitFor();
   await sleep(500); // the box grows, and loses letters that are typed meanwhile
