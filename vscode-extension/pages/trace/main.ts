@@ -21,8 +21,8 @@ import {
   type Brush,
   type ColumnName,
   type Hit,
-  type PlaceName,
 } from "./model";
+import { placeTitle } from "./titles";
 import { clearing, Sparkline } from "./sparkline";
 import { Tabs } from "./tabs";
 
@@ -290,27 +290,4 @@ function say(what: string, remedy?: readonly [string, () => void]): void {
     ...(remedy === undefined ? [] : [button(...remedy, { class: "primary" })]),
   );
   empty.hidden = what === "";
-}
-
-function placeTitle(place: PlaceName): string {
-  switch (place) {
-    case "moment":
-      return t("moment");
-    case "command":
-      return t("command");
-    case "line":
-      return t("line");
-    case "op":
-      return t("op");
-    case "name":
-      return t("name");
-    case "core":
-      return t("core");
-    case "slice":
-      return t("slice");
-    case "launch":
-      return t("launch");
-    case "token":
-      return t("token");
-  }
 }
