@@ -57,6 +57,17 @@ def test_the_expressions_of_a_log_point_are_traced(pooling: Stop, toy: Toy) -> N
     assert body["expressions"] == ["max(in[0])"]
     assert (body["hits"], body["places"]) == (1, 1)
     assert body["rows"][0]["values"] == [pytest.approx(3.9, abs=0.1)]
+    assert not body["rows"][0]["isAfter"]
+
+
+def test_a_line_of_the_console_is_traced_as_it_is_there(pooling: Stop) -> None:
+    request = pooling.client.request
+    line = "max(out[0]), min(out[0]) at tpu.Pool2D if max(out[0]) > 1"
+    body = request("tdb/trace", text=line)
+    assert (body["text"], body["place"], body["condition"]) == (line, "tpu.Pool2D", "max(out[0]) > 1")
+    parts = {"expressions": body["expressions"], "place": "tpu.Pool2D", "condition": "max(out[0]) > 1"}
+    assert body["expressions"] == ["max(out[0])", "min(out[0])"]
+    assert request("tdb/trace", **parts) == body
 
 
 def test_a_question_that_cannot_be_answered_says_why(pooling: Stop) -> None:

@@ -184,6 +184,20 @@ def test_stopping_after_the_command_shows_its_results(client: DapClient, toy: To
     client.disconnect()
 
 
+def test_a_function_breakpoint_after_its_place_has_results_in_its_condition(client: DapClient, toy: Toy) -> None:
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    wanted = {"name": "after tpu.*", "condition": "max(out[0]) > 3"}
+    [placed] = client.request("setFunctionBreakpoints", breakpoints=[wanted])["breakpoints"]
+    assert placed["verified"]
+    rows = client.request("tdb/trace", text="max(out[0]) at tpu.* if max(out[0]) > 3")["rows"]
+    client.resume()
+    client.expect_stopped("function breakpoint")
+    assert client.request("tdb/time")["ordinal"] == rows[0]["moment"]
+    assert rows[0]["isAfter"]
+    client.disconnect()
+
+
 @pytest.mark.capability("supportsBreakpointLocationsRequest")
 def test_breakpoint_locations_are_the_lines_with_commands(client: DapClient, toy: Toy) -> None:
     client.launch(toy.directory, **toy.data)

@@ -24,6 +24,7 @@ export const COMMANDS = {
   graph: "tdb.showGraph",
   timeline: "tdb.showTimeline",
   answer: "tdb.askModel",
+  trace: "tdb.trace",
   travel: "tdb.compare.travelHere",
   onlyFailed: "tdb.compare.showOnlyFailed",
   all: "tdb.compare.showAll",
@@ -43,7 +44,12 @@ export const COMMANDS = {
 export const AGENT_PROVIDER = "tdb.agent";
 
 /** Commands of rows and pages, which no menu has. */
-export const INTERNAL = { follow: "tdb.follow", ask: "tdb.ask", floatModel: "tdb.chooseFloatModel" } as const;
+export const INTERNAL = {
+  follow: "tdb.follow",
+  ask: "tdb.ask",
+  floatModel: "tdb.chooseFloatModel",
+  dropTrace: "tdb.dropTrace",
+} as const;
 
 /** The container in the activity bar. */
 export const CONTAINER = "tdb";

@@ -145,6 +145,33 @@ export const texts: {
   provider: vscode.TextDocumentContentProvider | undefined;
 } = { open: [], provider: undefined };
 
+/** Breakpoints as VS Code has them; lines from 0. */
+export class SourceBreakpoint {
+  readonly location: { uri: vscode.Uri; range: { start: { line: number } } };
+  enabled = true;
+  condition: string | undefined;
+
+  constructor(
+    readonly id: string,
+    path: string,
+    line: number,
+    readonly logMessage?: string,
+  ) {
+    this.location = { uri: uriOf(path), range: { start: { line } } };
+  }
+}
+
+export class FunctionBreakpoint {
+  constructor(
+    readonly functionName: string,
+    readonly enabled: boolean,
+    readonly condition: string,
+  ) {}
+}
+
+/** The breakpoints that are set, and the event that they are others. */
+export const gutter = { breakpoints: [] as unknown[], changed: new EventEmitter<undefined>() };
+
 /** Folders of the workspace. */
 export const folders: { uri: vscode.Uri }[] = [];
 export const uriOf = (path: string) =>

@@ -48,7 +48,7 @@ describe("a view after a reload of the window", () => {
     });
 
   it("is closed where it shows nothing without a session", async () => {
-    for (const name of ["compare", "answer"] as const) {
+    for (const name of ["compare", "answer", "trace"] as const) {
       const { opened, restored } = viewOf(name);
       assert.equal((await restored({ model: MODEL })).isClosed, true);
       assert.deepEqual(opened, []);

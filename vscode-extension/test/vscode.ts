@@ -16,11 +16,14 @@ import {
   EventEmitter,
   factories,
   folders,
+  FunctionBreakpoint,
+  gutter,
   language,
   panel,
   running,
   say,
   scrolled,
+  SourceBreakpoint,
   stacked,
   terminated,
   texts,
@@ -96,6 +99,8 @@ const fake = {
       readonly text: string,
     ) {}
   },
+  SourceBreakpoint,
+  FunctionBreakpoint,
   ViewColumn: { One: 1, Two: 2, Beside: -2 },
   TextEditorRevealType: { InCenter: 1, AtTop: 3 },
   TaskScope: { Workspace: 2 },
@@ -154,6 +159,7 @@ const fake = {
   Uri: {
     joinPath: (base: string, ...parts: string[]) => [base, ...parts].join("/"),
     file: uriOf,
+    parse: (text: string) => uriOf(new URL(text).pathname),
     from: (parts: object) => parts,
   },
   RelativePattern: class {
@@ -224,6 +230,7 @@ const fake = {
     showErrorMessage: say,
     showWarningMessage: say,
     showInformationMessage: say,
+    showInputBox: () => Promise.resolve(dialogue.answers.shift()),
     showQuickPick: (items: { label: string; path?: string }[]) => {
       dialogue.said.push({ text: "pick", buttons: items.map(({ label, path }) => path ?? label) });
       const wanted = dialogue.answers.shift();
@@ -262,6 +269,11 @@ const fake = {
     },
     onDidChangeActiveStackItem: stacked.event,
     onDidTerminateDebugSession: terminated.event,
+    get breakpoints() {
+      return gutter.breakpoints;
+    },
+    onDidChangeBreakpoints: gutter.changed.event,
+    addBreakpoints: (added: readonly unknown[]) => gutter.breakpoints.push(...added),
     asDebugSourceUri: ({ path }: { path: string }) => uriOf(path),
     registerDebugAdapterTrackerFactory: (_type: string, factory: vscode.DebugAdapterTrackerFactory) => {
       factories.push(factory);

@@ -13,7 +13,7 @@ from tdb_dap.adapter.session.handlers import request
 from tdb_dap.engine.control.logpoints import expressions_in
 from tdb_dap.engine.expressions.assignment import Part
 from tdb_dap.engine.hardware.views import View
-from tdb_dap.engine.questions.trace_points import TracePoint
+from tdb_dap.engine.questions.trace_points import TracePoint, parse
 from tdb_dap.engine.questions.tracing import trace
 from tdb_dap.engine.questions.versions import history
 from tdb_dap.errors import BadExpression
@@ -31,9 +31,11 @@ MOST_ROWS = 100_000
 class TraceArguments(ProtocolModel, kw_only=True):
     """A trace point: ``expressions`` at a ``place`` of a breakpoint, every op without one, where ``condition`` holds.
 
-    ``message``: that of a log point, whose expressions in braces are meant. ``most``: rows in the answer.
+    ``message``: that of a log point, whose expressions in braces are meant. ``text``: all of it in one line of the
+    console, instead of these. ``most``: rows in the answer.
     """
 
+    text: str | None = None
     expressions: list[str] | None = None
     message: str | None = None
     place: str = ""
@@ -52,18 +54,26 @@ def traced(session: Session, arguments: TraceArguments) -> TraceBody:
     """A table of values over the whole run; the session stays where it stands."""
     if not 1 <= arguments.most <= MOST_ROWS:
         raise BadExpression(f"most must be from 1 to {MOST_ROWS:,}")
-    expressions = [*(arguments.expressions or []), *expressions_in(arguments.message or "")]
-    point = TracePoint(tuple(dict.fromkeys(expressions)) or ("1",), arguments.place, arguments.condition or "")
+    point = _point(arguments)
     with passing(session, "Tracing") as progress:
         answer = trace(session.debugger.inspector, point, progress)
     return {
         "text": point.text,
         "expressions": list(point.expressions),
+        "place": point.place,
+        "condition": point.condition,
         "rows": [_row(hit) for hit in answer.hits[: arguments.most]],
         "hits": len(answer.hits),
         "places": answer.places,
         "remarks": answer.remarks,
     }
+
+
+def _point(arguments: TraceArguments) -> TracePoint:
+    if arguments.text is not None:
+        return parse(arguments.text)
+    expressions = [*(arguments.expressions or []), *expressions_in(arguments.message or "")]
+    return TracePoint(tuple(dict.fromkeys(expressions)) or ("1",), arguments.place, arguments.condition or "")
 
 
 def _row(hit: Hit) -> TraceRow:
@@ -78,6 +88,7 @@ def _row(hit: Hit) -> TraceRow:
         "slice": place.slice,
         "launch": place.launch,
         "token": place.token,
+        "isAfter": place.moment > place.focus,
         "values": [_finite(one.as_float) for one in hit.cells],
         "texts": [one.text for one in hit.cells],
     }

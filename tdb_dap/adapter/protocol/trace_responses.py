@@ -21,6 +21,8 @@ class TraceRow(TypedDict):
     slice: str
     launch: int | None
     token: int | None
+    isAfter: bool
+    """Whether the values are those of the moment after the place, and not before it."""
     values: list[float | None]
     texts: list[str]
 
@@ -32,6 +34,10 @@ class TraceBody(TypedDict):
     text: str
     """The trace point in one line."""
     expressions: list[str]
+    place: str
+    """Empty for every op."""
+    condition: str
+    """Empty for always."""
     rows: list[TraceRow]
     """In the order of the run."""
     hits: int

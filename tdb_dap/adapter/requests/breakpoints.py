@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from tdb_dap.engine.control import breakpoints as engine
 
 
+_AFTER = "after "
+"""Begins the name of a function breakpoint that stops when the results of its place are there."""
+
+
 @dataclass(frozen=True)
 class Wish:
     """Breakpoint that the client asked for; equal wishes keep their breakpoint and its hit count.
@@ -220,8 +224,19 @@ def _place_in_stage(session: Session, arguments: SetBreakpointsArguments) -> lis
 def set_function_breakpoints(
     session: Session, arguments: SetFunctionBreakpointsArguments
 ) -> SetBreakpointsResponseBody:
-    """Every other form of breakpoint, by its text: mnemonics, op names, ids, addresses, values, locations."""
-    wishes = [Wish(b.name, b.condition, b.hitCondition) for b in arguments.breakpoints]
+    """Every other form of breakpoint, by its text: mnemonics, op names, ids, addresses, values, locations.
+
+    ``after`` before the text is the mode of the breakpoint, a field that the protocol has for lines only.
+    """
+    wishes = [
+        Wish(
+            b.name.removeprefix(_AFTER),
+            b.condition,
+            b.hitCondition,
+            mode="after" if b.name.startswith(_AFTER) else None,
+        )
+        for b in arguments.breakpoints
+    ]
     placed = session.feature(BreakpointTable).replace(session, "function", wishes)
     return SetBreakpointsResponseBody(breakpoints=[describe(session, p) for p in placed])
 

@@ -1,6 +1,6 @@
 /** Pages that show the current session, whichever that is. */
 import { textOf } from "../../src/protocol/errors";
-import type { FromModelPage, ToModelPage } from "../../src/protocol/messages";
+import type { FromModelPage, ToModelPage, TracePoint } from "../../src/protocol/messages";
 import { keep, listen, send } from "./host";
 import { t } from "./l10n";
 import { count } from "./text";
@@ -64,6 +64,8 @@ export function follow(on: {
   onlyFailed?: (isWanted: boolean) => void;
   /** Another view has had the tensors compared up to now. */
   compared?: () => Promise<void>;
+  /** These are traced; `chosen`: the key of the one to show. */
+  traces?: (points: readonly TracePoint[], chosen: string | undefined) => Promise<void>;
   ended: () => void;
   failed: (why: string) => void;
 }): void {
@@ -77,6 +79,10 @@ export function follow(on: {
     }
     if (message.type === "compared") {
       on.compared?.().catch(failed);
+      return;
+    }
+    if (message.type === "traces") {
+      on.traces?.(message.points, message.chosen).catch(failed);
       return;
     }
     if (message.type === "stopped") {

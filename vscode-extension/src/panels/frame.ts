@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
 /** The folders of pages/, and their files in dist/. */
-export type PageName = "tensor" | "time" | "compare" | "model" | "memory" | "graph" | "timeline" | "answer";
+export type PageName = "tensor" | "time" | "compare" | "model" | "memory" | "graph" | "timeline" | "answer" | "trace";
 
 /**
  * The HTML around one of the pages of pages/: its script and style, nothing from elsewhere, no script in the page itself.

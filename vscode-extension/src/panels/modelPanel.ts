@@ -13,6 +13,9 @@ import { makeRoom, VIEWS_COLUMN } from "./room";
 /** Pages that show a model that is not being debugged. */
 const NEED_NO_SESSION: ReadonlySet<PageName> = new Set(["memory", "graph", "timeline"]);
 
+/** Pages that keep what cannot be had again at once: a prompt that is being typed, values over the whole run. */
+const KEPT: ReadonlySet<PageName> = new Set(["answer", "trace"]);
+
 /** One of the pages of pages/ in a panel: it asks the adapter, and hears of each stop. */
 export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSerializer<PageState> {
   private panel: vscode.WebviewPanel | undefined;
@@ -54,6 +57,12 @@ export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
     if (this.panel === undefined && (await this.programs.open(this))) this.create(true);
   }
 
+  /** The same, and in front of the other views of its group. */
+  async bringAside(): Promise<void> {
+    if (this.panel === undefined) await this.showAside();
+    else this.panel.reveal(undefined, true);
+  }
+
   private create(preserveFocus: boolean): void {
     this.adopt(
       vscode.window.createWebviewPanel(
@@ -62,7 +71,7 @@ export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
         { viewColumn: VIEWS_COLUMN, preserveFocus },
         {
           enableScripts: true,
-          retainContextWhenHidden: this.name === "answer", // a prompt that is being typed stays
+          retainContextWhenHidden: KEPT.has(this.name),
           localResourceRoots: [vscode.Uri.joinPath(this.extension, "dist")],
         },
       ),
@@ -151,6 +160,15 @@ async function act(
       break;
     case "onlyFailed":
       await vscode.commands.executeCommand(message.isWanted ? COMMANDS.onlyFailed : COMMANDS.all);
+      break;
+    case "trace":
+      await vscode.commands.executeCommand(COMMANDS.trace);
+      break;
+    case "dropTrace":
+      await vscode.commands.executeCommand(INTERNAL.dropTrace, message.key);
+      break;
+    case "stopWhere":
+      vscode.debug.addBreakpoints([new vscode.FunctionBreakpoint(message.name, true, message.condition)]);
       break;
     case "saveText":
       await saveText(message.name, message.text);

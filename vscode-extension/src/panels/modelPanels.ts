@@ -9,8 +9,9 @@ import type { SessionHub } from "../sessions/hub";
 import { registerAsking } from "./asking";
 import type { PageName } from "./frame";
 import { ModelPanel } from "./modelPanel";
+import { registerTraces, Traces } from "./traces";
 
-/** Views of the model that is being debugged or looked at: chip memory, graph, timeline, and what has been compared. */
+/** Views of the model that is being debugged or looked at: chip memory, graph, timeline, traces, and what has been compared. */
 export function registerModelPanels(
   context: vscode.ExtensionContext,
   hub: SessionHub,
@@ -29,12 +30,18 @@ export function registerModelPanels(
     compared.tellPage();
   });
   const compared = new ComparePanel(sessions, hub, table);
+  const trace: ModelPanel = new ModelPanel("trace", vscode.l10n.t("Trace"), extension, programs, () => {
+    traces.tellPage();
+  });
+  const traces = new Traces(sessions, trace);
   return [
     ...page(COMMANDS.memory, "memory", vscode.l10n.t("Chip Memory")),
     ...page(COMMANDS.graph, "graph", vscode.l10n.t("Graph")),
     ...page(COMMANDS.timeline, "timeline", vscode.l10n.t("Timeline")),
     ...opening(COMMANDS.table, table),
     ...page(COMMANDS.answer, "answer", vscode.l10n.t("Answer")),
+    trace,
+    ...registerTraces(traces),
     ...registerComparePanel(compared),
     ...registerData(context),
     ...registerAsking(context, sessions),

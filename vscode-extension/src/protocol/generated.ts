@@ -1129,9 +1129,11 @@ export interface Trace {
 
 /**
  * A trace point: `expressions` at a `place` of a breakpoint, every op without one, where `condition` holds. `message`:
- * that of a log point, whose expressions in braces are meant. `most`: rows in the answer.
+ * that of a log point, whose expressions in braces are meant. `text`: all of it in one line of the console, instead of
+ * these. `most`: rows in the answer.
  */
 export interface TraceArguments {
+  readonly text?: string | null | undefined;
   readonly expressions?: readonly string[] | null | undefined;
   readonly message?: string | null | undefined;
   readonly place?: string | undefined;
@@ -1144,6 +1146,10 @@ export interface TraceBody {
   /** The trace point in one line. */
   readonly text: string;
   readonly expressions: readonly string[];
+  /** Empty for every op. */
+  readonly place: string;
+  /** Empty for always. */
+  readonly condition: string;
   /** In the order of the run. */
   readonly rows: readonly TraceRow[];
   /** All hits; more than `rows` where `most` is less. */
@@ -1181,6 +1187,8 @@ export interface TraceRow {
   readonly slice: string;
   readonly launch: number | null;
   readonly token: number | null;
+  /** Whether the values are those of the moment after the place, and not before it. */
+  readonly isAfter: boolean;
   readonly values: readonly (number | null)[];
   readonly texts: readonly string[];
 }

@@ -1,5 +1,5 @@
 /** Messages between a page and the extension. */
-import type { DataArguments, ModelContents, TensorArguments, TimeMark, TimePoint } from "./generated";
+import type { DataArguments, ModelContents, TensorArguments, TimeMark, TimePoint, TraceArguments } from "./generated";
 import type { Answered, RequestName } from "./requests";
 
 /** Which model: a context directory or a .bmodel file, and of several nets and stages which one. */
@@ -26,7 +26,7 @@ export interface Answer {
 }
 
 /**
- * To the pages of the model: chip memory, graph, timeline, compare. `name`: of the program, if there is one to show;
+ * To the pages of the model: chip memory, graph, timeline, compare, trace. `name`: of the program, if there is one to show;
  * `isDebugged`: it is in a session, and not only looked at.
  */
 export type ToModelPage =
@@ -39,7 +39,19 @@ export type ToModelPage =
   | { readonly type: "stopped" }
   /** To the page of compared tensors: another view has compared, or shows all or only what differs. */
   | { readonly type: "compared" }
-  | { readonly type: "onlyFailed"; readonly isWanted: boolean };
+  | { readonly type: "onlyFailed"; readonly isWanted: boolean }
+  /** To the page of traces: all trace points; `chosen`: the key of one that is to be shown now. */
+  | { readonly type: "traces"; readonly points: readonly TracePoint[]; readonly chosen: string | undefined };
+
+/** What is traced: a log point, or what the user has typed. */
+export interface TracePoint {
+  /** The same as long as the log point is the same, whatever it is changed to. */
+  readonly key: string;
+  readonly title: string;
+  readonly arguments: TraceArguments;
+  /** Whether the view can remove it; a log point is removed in the gutter. */
+  readonly isRemovable: boolean;
+}
 
 /** What a page of the model keeps over a reload of the window. */
 export interface PageState {
@@ -65,6 +77,11 @@ export type FromModelPage =
   | { readonly type: "chooseFloatModel" }
   /** Start a session of the model, or of one that the user chooses. */
   | { readonly type: "debug" }
+  /** Ask the user for a trace point. */
+  | { readonly type: "trace" }
+  | { readonly type: "dropTrace"; readonly key: string }
+  /** Set a breakpoint: its place as a function breakpoint has it. */
+  | { readonly type: "stopWhere"; readonly name: string; readonly condition: string }
   | { readonly type: "saveText"; readonly name: string; readonly text: string };
 
 /** Which tensor, at which moment; part of every request about it. */
