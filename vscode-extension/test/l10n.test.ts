@@ -194,8 +194,8 @@ describe("texts of the sources", () => {
     for (const child of node.getChildren()) yield* literals(child);
   }
 
-  /** Reports are written by the command line, which speaks English. */
-  const isReport = (fileName: string) => fileName.startsWith("pages/report/");
+  /** Reports and shared pages are written by the command line, which speaks English. */
+  const isReport = (fileName: string) => /^pages\/(report|share)\//.test(fileName);
   const looked = sources.filter(({ fileName }) => !NOT_FOR_PEOPLE.includes(fileName) && !isReport(fileName));
 
   it("are translated wherever a user sees them", () => {
