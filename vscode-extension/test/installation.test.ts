@@ -1,7 +1,7 @@
 // First, so that the sources find it under the name vscode.
 import { dialogue, folders, settings, uriOf } from "./vscode";
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, it } from "node:test";
 import type * as vscode from "vscode";
@@ -88,8 +88,24 @@ describe("the search", () => {
   });
 });
 
+/** What the package of the extension holds. */
+function bundle(): void {
+  const wheels = join(root, "extension", "bundled", "wheel");
+  mkdirSync(wheels, { recursive: true });
+  writeFileSync(join(wheels, `tdb_dap-${VERSION}-py3-none-any.whl`), "");
+}
+
 describe("setting up", () => {
+  it("installs what came with the extension or its clone, and says where there is neither", () => {
+    assert.throws(() => installation.package, /does not contain the debugger/);
+    writeFileSync(join(root, "pyproject.toml"), "");
+    assert.equal(installation.package, root);
+    bundle();
+    assert.match(installation.package, /\.whl$/);
+  });
+
   it("a private environment has an effect although an interpreter is named, in whatever scope", async () => {
+    bundle();
     script(join(bin, "python3"), pythonScript(VERSION, MAKES_ENVIRONMENT));
     set("interpreter", { 1: "/gone/python", 2: "/gone/as/well" });
     assert.equal(await path(), undefined);
