@@ -136,6 +136,7 @@ class _Copy:
 
     def __init__(self, command: Sequence[str], **_: object) -> None:
         assert tuple(command) == client.ADAPTER, command
+        self.stderr = None  # it prints to nobody
         from_us, to_us = os.pipe(), os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
