@@ -51,19 +51,11 @@ class ChildProcess:
 
     def __init__(self, setup: Setup, timeout: float | None = None, command: Sequence[str] = _CHILD) -> None:
         self._timeout = timeout
+        self._command = command
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
         here, there = socket.socketpair()
         with there:
-            environment = {**os.environ, "PYTHONPATH": _search_path()}
-            self._process = subprocess.Popen(
-                [*command, str(there.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=(there.fileno(), setup.block[0]),
-                start_new_session=True,  # an interrupt from the keyboard is for the debugger
-                env=environment,
-            )
+            self._process = self._started(there, setup)
         self._connection = Connection(here.detach())
         self._finish = weakref.finalize(self, _end, self._process, self._connection)
         self._listener = threading.Thread(target=_listen, args=(self._process, self._lines), daemon=True)
@@ -72,6 +64,18 @@ class ChildProcess:
         if isinstance(answer, Refused):
             self.close()
             raise BadInput(f"{setup.library}: cannot be loaded: {answer.why}; get it anew: tdb-dap backends fetch")
+
+    def _started(self, connection: socket.socket, setup: Setup) -> subprocess.Popen[bytes]:
+        """The process that serves a connection."""
+        return subprocess.Popen(
+            [*self._command, str(connection.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=(connection.fileno(), setup.block[0]),
+            start_new_session=True,  # an interrupt from the keyboard is for the debugger
+            env={**os.environ, "PYTHONPATH": _search_path()},
+        )
 
     def execute(self, request: Execute) -> tuple[tuple[int, int, int], ...]:
         """Ranges (area, start, stop) that the library has changed; BackendFailed if it did not survive."""

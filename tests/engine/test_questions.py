@@ -95,7 +95,8 @@ def test_when_is_what_looking_at_every_moment_gives(condition: str) -> None:
         if "R0x0" in condition:
             ends |= set(range(len(debugger.program.commands) + 1))
         truth: dict[int, bool] = {}
-        for moment in sorted({0, *ends}):
+        start = set[int]() if "[0]" in condition else {0}  # no op has ended before the first
+        for moment in sorted(start | ends):
             debugger.travel(moment)
             value = debugger.evaluate(condition, debugger.scope(max(0, moment - 1), "op"))
             truth[moment] = not value.pending and bool(value.array.any())

@@ -6,20 +6,14 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import time
-import weakref
-from collections import deque
-from multiprocessing.connection import Connection
 from typing import IO
 
 from tdb_dap.backends import child
 from tdb_dap.backends.cmodel import VendorBackend
-from tdb_dap.backends.messages import Refused, Setup
-from tdb_dap.backends.process import ChildProcess, _end, _listen
-from tdb_dap.errors import BadInput
+from tdb_dap.backends.messages import Setup
+from tdb_dap.backends.process import ChildProcess
 
-_KEPT_LINES = 40
 _STEP = 0.001
 """Seconds between two looks at a process that is waited for."""
 
@@ -68,22 +62,10 @@ def _serve(connection: socket.socket, output: int) -> None:
 
 
 class _Process(ChildProcess):
-    """As a started process."""
+    """A copy of this process in place of one that is started."""
 
-    def __init__(self, setup: Setup, timeout: float | None = None) -> None:
-        self._timeout = timeout
-        self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
-        here, there = socket.socketpair()
-        with there:
-            self._process = _Copy(there)  # type: ignore[assignment]
-        self._connection = Connection(here.detach())
-        self._finish = weakref.finalize(self, _end, self._process, self._connection)
-        self._listener = threading.Thread(target=_listen, args=(self._process, self._lines), daemon=True)
-        self._listener.start()
-        answer = self._ask(setup)
-        if isinstance(answer, Refused):
-            self.close()
-            raise BadInput(f"{setup.library}: cannot be loaded: {answer.why}")
+    def _started(self, connection: socket.socket, setup: Setup) -> subprocess.Popen[bytes]:
+        return _Copy(connection)  # type: ignore[return-value]
 
 
 class ForkedBackend(VendorBackend):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.inspecting import indexed
 from tdb_dap.adapter.console.verbs import execute, verb
 from tdb_dap.adapter.requests.scopes import names_at
-from tdb_dap.adapter.session.progress import Progress
+from tdb_dap.adapter.session.passing import passing
 from tdb_dap.engine.expressions.assignment import part_named
 from tdb_dap.engine.questions.search import search
 from tdb_dap.engine.questions.trace_points import USAGE, parse
@@ -21,28 +19,6 @@ from tdb_dap.errors import BadExpression
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.handles import Frame
     from tdb_dap.adapter.session.session import Session
-
-
-@contextmanager
-def passing(session: Session, title: str) -> Iterator[Callable[[int], None]]:
-    """A pass over the whole run for a request: its progress is shown, and it ends when nobody waits for it any more.
-
-    Values that were read before are read again after it.
-    """
-    total = len(session.debugger.program.commands)
-    bar = Progress(session.event, title, total) if session.traits.progress else None
-
-    def done(ordinal: int) -> None:
-        session.check_withdrawn()
-        if bar is not None:
-            bar.update(ordinal)
-
-    try:
-        yield done
-    finally:
-        session.handles.forget_values()
-        if bar is not None:
-            bar.end()
 
 
 @verb(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.verbs import verb
 from tdb_dap.adapter.requests.sanitizers import Sanitizing
-from tdb_dap.adapter.session.progress import Progress
+from tdb_dap.adapter.session.passing import passing
 from tdb_dap.engine.sanitizers import chosen, made
 from tdb_dap.errors import BadExpression
 
@@ -31,20 +31,8 @@ def _sanitize(session: Session, rest: str, frame: Frame | None) -> str:
         wanted = chosen(shlex.split(rest) or ["all"])
     except ValueError as error:
         raise BadExpression(f"sanitize: {error}") from None
-    progress = (
-        Progress(session.event, "Sanitizing", len(debugger.program.commands)) if session.traits.progress else None
-    )
-
-    def done(count: int) -> None:
-        session.check_withdrawn()
-        if progress:
-            progress.update(count)
-
-    try:
-        result = survey(debugger, made(wanted), done)
-    finally:
-        if progress:
-            progress.end()
+    with passing(session, "Sanitizing") as progress:
+        result = survey(debugger, made(wanted), progress)
     for finding in result.findings:
         session.feature(Sanitizing).note(finding)
     report = list(lines(report_of(debugger.program, wanted, result)))

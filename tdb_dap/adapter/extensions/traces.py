@@ -6,10 +6,10 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from tdb_dap.adapter.console.asking import passing
 from tdb_dap.adapter.extensions.tensors import TensorArguments, value_of
 from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
+from tdb_dap.adapter.session.passing import passing
 from tdb_dap.engine.control.logpoints import expressions_in
 from tdb_dap.engine.expressions.assignment import Part
 from tdb_dap.engine.hardware.views import View
@@ -118,8 +118,8 @@ def _version(version: Version) -> TensorVersion:
         "moment": version.place.moment,
         "first": first,
         "last": last,
-        "line": version.place.line if version.writers is not None else 0,
-        "opcode": version.place.op if version.writers is not None else "",
+        "line": version.place.line,
+        "opcode": version.place.op,
         "tensor": version.tenant,
         "covers": version.covers,
         "edit": version.edit,

@@ -42,6 +42,16 @@ class Watched:
     ranges: byte_ranges.ByteRanges
     access: Access
 
+    @property
+    def reads(self) -> bool:
+        """Whether a command that reads there is looked at."""
+        return self.access in ("read", "readWrite")
+
+    @property
+    def writes(self) -> bool:
+        """Whether a command that writes there is looked at."""
+        return self.access != "read"
+
 
 @dataclass(frozen=True)
 class BreakpointLocation:
@@ -220,11 +230,12 @@ def _address(program: Program, match: re.Match[str]) -> BreakpointLocation:
 def _watched(program: Program, match: re.Match[str]) -> BreakpointLocation:
     ranges = byte_ranges.parse(match["place"])
     access: Access = next(known for known in get_args(Access) if known == match["access"])
-    reads, writes = access in ("read", "readWrite"), access != "read"
-    spans = tuple((ordinal, ordinal) for ordinal in program.accesses.touching(ranges, reads, writes))
+    watched = Watched(ranges, access)
+    touching = program.accesses.touching(ranges, watched.reads, watched.writes)
+    spans = tuple((ordinal, ordinal) for ordinal in touching)
     what = {"read": "reads", "readWrite": "reads or writes"}.get(access, "writes")
     message = "" if spans else f"no command {what} {byte_ranges.ranges_name(ranges, program.target.geometry)}"
-    return BreakpointLocation(spans, None, message, Watched(ranges, access))
+    return BreakpointLocation(spans, None, message, watched)
 
 
 @form("value id", r"%(\w+)(?:#\d+)?", "%173")

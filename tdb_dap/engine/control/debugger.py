@@ -343,8 +343,8 @@ class Debugger:
         changed = bool(self.machine.changed_commands)
         for breakpoint in self.breakpoints if changed or self._watching_changed else ():
             if (watched := breakpoint.location.watched) is not None:
-                reads, writes = watched.access in ("read", "readWrite"), watched.access != "read"
-                self.breakpoints.move(breakpoint, self.machine.accesses.touching(watched.ranges, reads, writes))
+                touching = self.machine.accesses.touching(watched.ranges, watched.reads, watched.writes)
+                self.breakpoints.move(breakpoint, touching)
         self._watching_changed = changed
 
     # Backwards

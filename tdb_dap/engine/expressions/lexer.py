@@ -133,6 +133,11 @@ def places_in(text: str) -> list[str]:
     return [token.text for token in _tokens(text) if token.match is not None and token.match["cast"]]
 
 
+def names_operands(text: str) -> bool:
+    """Whether an expression names ``in``, ``out`` or ``ref`` of where the program stands."""
+    return any(token.match is not None and (token.match["list"] or token.match["item"]) for token in _tokens(text))
+
+
 def words_in(text: str) -> set[str]:
     """The plain words of an expression: functions, constants and tensors with such names."""
     return {token.text for token in _tokens(text) if token.match is None and token.text.isidentifier()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -55,7 +56,7 @@ class Search:
     condition: str
     matches: list[Match] = field(default_factory=list[Match])
     looked: int = 0
-    skipped: dict[str, int] = field(default_factory=dict[str, int])
+    skipped: Counter[str] = field(default_factory=Counter[str])
     stopped: str = ""
 
 
@@ -94,14 +95,14 @@ def _look(inspector: Inspector, tensor: WholeTensor, answer: Search) -> None:
     is_weight = any(name in inspector.program.source.weights for name in layer_names(tensor.name))
     if numbers is None or not numbers.size or is_weight:
         why = "loads of weights" if is_weight else tensor.why or "empty"
-        answer.skipped[why] = answer.skipped.get(why, 0) + 1
+        answer.skipped[why] += 1
         return
     value = Value(tensor.name, lambda: numbers, is_real=True)
     names = _WithTensor(inspector.machine, inspector.reference, tensor.place.focus, "op", own={TENSOR: value})
     try:
         truth = np.asarray(evaluate(answer.condition, names, only_computed=True).array).astype(bool)
     except TdbError as error:
-        answer.skipped[str(error)] = answer.skipped.get(str(error), 0) + 1
+        answer.skipped[str(error)] += 1
         return
     answer.looked += 1
     if not truth.any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -87,17 +87,7 @@ class Place:
     @property
     def columns(self) -> tuple[Any, ...]:
         """In the order of ``PLACE_COLUMNS``."""
-        return (
-            self.moment,
-            self.command,
-            self.line,
-            self.op,
-            self.name,
-            self.core,
-            self.slice,
-            self.launch,
-            self.token,
-        )
+        return tuple(getattr(self, name) for name in PLACE_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -119,11 +109,11 @@ class Trace:
     places: int = 0
     message: str = ""
     stopped: str = ""
-    undecided: dict[str, int] = field(default_factory=lambda: defaultdict[str, int](int))
+    undecided: Counter[str] = field(default_factory=Counter[str])
 
     def require_some(self) -> None:
         """BadExpression if an expression gave the same error at every place: it is wrong, and not the moments."""
-        if not self.hits and len(self.undecided) == 1 and sum(self.undecided.values()) > 1:
+        if not self.hits and len(self.undecided) == 1 and self.undecided.total() > 1:
             raise BadExpression(next(iter(self.undecided)))
         for index in range(len(self.point.expressions) if len(self.hits) > 1 else 0):
             cells = [hit.cells[index] for hit in self.hits]
@@ -232,16 +222,15 @@ def traces(inspector: Inspector, points: Sequence[TracePoint], progress: Progres
 def _location(inspector: Inspector, point: TracePoint) -> BreakpointLocation:
     program = inspector.program
     if not point.place:
-        spans = spans_of_records(program.source.records) or spans_of_commands(program, lambda command: True)
-        level = "op" if len(program.source.records) else "command"
-        return BreakpointLocation(spans, level="op" if level == "op" else "command")
+        spans = spans_of_records(program.source.records)
+        if spans:
+            return BreakpointLocation(spans)
+        return BreakpointLocation(spans_of_commands(program, lambda command: True), level="command")
     location = resolve(program, point.place)
     if location.watched is not None:
-        reads, writes = location.watched.access in ("read", "readWrite"), location.watched.access != "read"
-        touching = inspector.machine.accesses.touching(location.watched.ranges, reads, writes)
-        location = BreakpointLocation(
-            tuple((ordinal, ordinal) for ordinal in touching), None, location.message, location.watched, location.level
-        )
+        watched = location.watched
+        touching = inspector.machine.accesses.touching(watched.ranges, watched.reads, watched.writes)
+        location = replace(location, spans=tuple((ordinal, ordinal) for ordinal in touching))
     if not location.spans:
         raise BadExpression(location.message or f"{point.place}: no command of this program is there")
     return location

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.engine.control.breakpoint_specs import spans_of_records
 from tdb_dap.engine.expressions.assignment import part_named
 from tdb_dap.engine.expressions.evaluator import NotYetComputed, pinned, require_expression
-from tdb_dap.engine.expressions.lexer import places_in
+from tdb_dap.engine.expressions.lexer import names_operands, places_in
 from tdb_dap.engine.questions.passes import Pass, Progress, ignore
 from tdb_dap.engine.questions.tracing import Place
 from tdb_dap.errors import BadExpression, TdbError
@@ -49,8 +49,8 @@ def turns(inspector: Inspector, condition: str, progress: Progress = ignore) -> 
     """Stretches of the run in which the condition is true.
 
     It is looked at when each op has ended, and after each command that writes to memory that it names by address (in a
-    program without ops, after each command).
-    ``in`` and ``out`` are those of the op that has just ended. BadExpression if it can be evaluated nowhere.
+    program without ops, after each command), and at the start unless it names ``in``, ``out`` or ``ref``: these are
+    of the op that has just ended. BadExpression if it can be evaluated nowhere.
     """
     require_expression(condition)
     pinned_condition = pinned(condition, "", inspector.last_stop.core)
@@ -92,8 +92,10 @@ def _moments(inspector: Inspector, condition: str) -> list[int]:
     program = inspector.program
     spans = spans_of_records(program.source.records)
     if not spans:
-        return list(range(len(program.commands) + 1))
-    moments = {0, *(last + 1 for _, last in spans)}
+        return list(range(int(names_operands(condition)), len(program.commands) + 1))
+    moments = {last + 1 for _, last in spans}
+    if not names_operands(condition):
+        moments.add(0)
     for place in _named(inspector, condition):
         moments.update(ordinal + 1 for ordinal in place)
     return sorted(moments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -146,9 +146,11 @@ def _version(
     tenant, covers = ("", True) if writers is None else _tenant(inspector, ranges, writers[1])
     if writers is None and not event.edit:
         tenant = _given(inspector, ranges)
-    focus = max(0, event.moment - 1) if len(inspector.program.commands) else 0
+    place = Place.of(inspector.program, event.moment, max(0, event.moment - 1))
+    if writers is None:
+        place = replace(place, command="", line=0, op="", name="", slice="")
     return Version(
-        Place.of(inspector.program, event.moment, focus),
+        place,
         writers,
         tenant,
         covers,
