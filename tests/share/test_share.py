@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -56,10 +57,14 @@ def test_a_folder_holds_the_model_the_moment_and_a_strict_policy(engine: Path, t
     assert "https://" not in index
 
 
-def test_one_file_holds_everything_and_no_content_ends_an_element(engine: Path, tmp_path: Path) -> None:
+def test_one_file_holds_everything_and_no_content_ends_an_element(
+    engine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     target = tmp_path / "page.html"
     assert main(["share", str(TOY), "-o", str(target), "--engine", str(engine), "--with-weights"]) == 0
+    assert "no --inputs given: in the page all inputs are zero" in capsys.readouterr().err
     text = target.read_text()
+    assert not re.search("script-src[^;]*(unsafe-inline|'unsafe-eval')", text)
     assert text.count("<script") == text.count("</script>")
     assert text.count('data-name="') == len(ENGINE) + 2 + 2
 

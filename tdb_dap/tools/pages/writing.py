@@ -24,7 +24,7 @@ _UNSAFE = "<>&\u2028\u2029"
 def page(title: str, data: Mapping[str, object], summary: str = "") -> str:
     """The whole file. ``data``: one of the types of ``data.py``; ``summary``: for readers without scripts."""
     style, script = _asset("report.css"), _asset("report.js")
-    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}"
+    policy = f"default-src 'none'; style-src {policy_hash(style)}; script-src {policy_hash(script)}"
     about = escape(f"{title}. {summary}".strip() + " (This page needs JavaScript.)")
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -60,5 +60,6 @@ def _asset(name: str) -> str:
     return (_FOLDER / name).read_text("utf-8")
 
 
-def _hash(text: str) -> str:
+def policy_hash(text: str) -> str:
+    """A script or style as a content security policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

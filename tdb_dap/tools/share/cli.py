@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tdb_dap.cli.options import context_argument
 from tdb_dap.errors import BadInput
+from tdb_dap.system.notices import notice
 
 ENGINE = "TDB_DAP_ENGINE"
 """The variable that names the engine for browsers."""
@@ -61,13 +62,13 @@ def run(arguments: argparse.Namespace) -> int:
     given = arguments.engine or (Path(os.environ[ENGINE]) if os.environ.get(ENGINE) else None)
     if given is None:
         raise BadInput(f"--engine: give the folder of the engine for browsers, or set {ENGINE}")
-    has = (arguments.inputs is not None, arguments.reference is not None)
-    size = write(chosen, given, output, arguments.at, marks, has)
-    opened = output if output.suffix == ".html" else output / "index.html"
-    how = (
-        "open it in a browser" if output.suffix == ".html" else "serve the folder, for instance: python -m http.server"
-    )
-    print(f"{opened}: {size:,} bytes; {how}")
+    size = write(chosen, given, output, arguments.at, marks)
+    if arguments.inputs is None and program.inputs and not program.brings_inputs:
+        notice("no --inputs given: in the page all inputs are zero")
+    if output.suffix == ".html":
+        print(f"{output}: {size:,} bytes; open it in a browser")
+    else:
+        print(f"{output / 'index.html'}: {size:,} bytes; serve the folder, for instance: python -m http.server")
     return 0
 
 

@@ -7,14 +7,18 @@ import io
 import json
 import shutil
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Literal
 
+from tdb_dap.engine.files.atomic_files import whole_path, write_text
 from tdb_dap.engine.files.context import Context
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.pages.writing import json_text
+from tdb_dap.tools.pages.writing import json_text, policy_hash
+from tdb_dap.tools.programs import RECORDING
 from tdb_dap.tools.share.engine import MANIFEST
 
 _PAGES = Path(__file__).parent.parent / "pages"
@@ -24,38 +28,43 @@ PROGRAM = ("share.js", "share.css", "shareWorker.js")
 ENGINE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 """Files of the engine besides the wheels."""
 
-_POLICY = (
-    "default-src 'none'; script-src 'self' blob: 'wasm-unsafe-eval' 'unsafe-eval'; worker-src blob:; "
-    "connect-src 'self' blob: data:; style-src 'self' 'unsafe-inline'; img-src data:"
-)
+Role = Literal["model", "source", "inputs", "reference"]
 
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that a page holds: ``name`` in it, ``path`` on this machine, ``what`` it is in words."""
+    """A file of a page: ``path`` on this machine, its ``role``, ``what`` it is in words."""
 
-    name: str
     path: Path
+    role: Role
     what: str
+
+    @property
+    def name(self) -> str:
+        """Its name in the page."""
+        return self.path.name
 
 
 def parts(context: Path, inputs: Path | None, reference: Path | None) -> list[Part]:
-    """The files of a model and its data, the model first; BadInput if there is no model."""
-    if context.suffix == ".tdbrec":
-        chosen = [Part(context.name, context, "recording, with what the program has read and written")]
+    """The files of a model and its data; BadInput if there is no model, or two files have one name."""
+    given: list[tuple[Path | None, Role, str]]
+    if context.suffix == RECORDING:
+        given = [(context, "model", "recording, with what the program has read and written")]
     else:
         files = Context.find(context)
-        chosen = [Part(files.bmodel.name, files.bmodel, "compiled model, with its weights")]
-        for path, what in ((files.mlir, "text of the compiler"), (files.locations, "places of the tensors")):
-            if path is not None:
-                chosen.append(Part(path.name, path, what))
-    for path, what in ((inputs, "inputs"), (reference, "expected values of the tensors")):
-        if path is not None and not path.is_file():
-            raise BadInput(f"{path}: there is no such file to share")
-        if path is not None:
-            chosen.append(Part(path.name, path, what))
-    if twice := {part.name for part in chosen if sum(other.name == part.name for other in chosen) > 1}:
-        raise BadInput(f"{min(twice)}: two files to share have this name; rename one")
+        given = [
+            (files.bmodel, "model", "compiled model, with its weights"),
+            (files.mlir, "source", "text of the compiler"),
+            (files.locations, "source", "places of the tensors"),
+        ]
+    given += [(inputs, "inputs", "inputs"), (reference, "reference", "expected values of the tensors")]
+    chosen = [Part(path, role, what) for path, role, what in given if path is not None]
+    for part in chosen:
+        if not part.path.is_file():
+            raise BadInput(f"{part.path}: there is no such file to share")
+    names = Counter(part.name for part in chosen)
+    if names.most_common(1)[0][1] > 1:
+        raise BadInput(f"{names.most_common(1)[0][0]}: two files to share have this name; rename one")
     return chosen
 
 
@@ -65,45 +74,29 @@ def contents(chosen: list[Part]) -> Iterator[str]:
         yield f"{part.name}: {part.what}, {part.path.stat().st_size:,} bytes"
 
 
-def write(
-    chosen: list[Part], engine: Path, target: Path, at: int, bookmarks: Mapping[str, int], has: tuple[bool, bool]
-) -> int:
-    """Write a folder, or one .html file, and return its size in bytes. ``has``: whether inputs and reference are
-    among the parts, which are the last ones then. BadInput if the engine is not complete.
+def write(chosen: list[Part], engine: Path, target: Path, at: int, bookmarks: Mapping[str, int]) -> int:
+    """Write a folder, or one .html file, and return its size in bytes: all of it, or nothing.
+
+    BadInput if the engine is not complete, or the page cannot be written.
     """
     wheels = _wheels(engine)
-    inputs, reference = _names(chosen, has)
-    manifest = {
-        "model": chosen[0].name,
-        "inputs": inputs,
-        "reference": reference,
-        "at": at,
-        "bookmarks": dict(bookmarks),
-    }
-    data = _packed(chosen, manifest)
+    named = {part.role: part.name for part in chosen}
+    manifest = {role: named.get(role, "") for role in ("model", "inputs", "reference")}
+    data = _packed(chosen, {**manifest, "at": at, "bookmarks": dict(bookmarks)})
     files = {f"engine/{path.name}": path for path in [*(engine / name for name in ENGINE), *wheels]}
-    settings = {"wheels": [path.name for path in wheels], "title": chosen[0].name}
+    settings = {"wheels": [path.name for path in wheels], "title": named["model"]}
     if target.suffix == ".html":
-        target.write_text(_single(files, data, settings), "utf-8")
+        write_text(target, _single(files, data, settings))
         return target.stat().st_size
-    (target / "engine").mkdir(parents=True, exist_ok=True)
-    for name, path in files.items():
-        shutil.copyfile(path, target / name)
-    for name in PROGRAM:
-        shutil.copyfile(_PAGES / name, target / name)
-    (target / "data.zip").write_bytes(data)
-    (target / "index.html").write_text(
-        _index(settings, "", '<link rel="stylesheet" href="share.css">', _LOADED), "utf-8"
-    )
+    with whole_path(target) as folder:
+        (folder / "engine").mkdir(parents=True)
+        for name, path in [*files.items(), *((name, _PAGES / name) for name in PROGRAM)]:
+            shutil.copyfile(path, folder / name)
+        (folder / "data.zip").write_bytes(data)
+        program = '<script type="module" src="share.js"></script>'
+        index = _index(settings, "'self'", '<link rel="stylesheet" href="share.css">', program)
+        (folder / "index.html").write_text(index, "utf-8")
     return sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
-
-
-_LOADED = '<script type="module" src="share.js"></script>'
-
-
-def _names(chosen: list[Part], has: tuple[bool, bool]) -> tuple[str, str]:
-    last = [part.name for part in chosen[len(chosen) - sum(has) :]]
-    return (last[0] if has[0] else ""), (last[-1] if has[1] else "")
 
 
 def _wheels(engine: Path) -> list[Path]:
@@ -136,21 +129,27 @@ def _single(files: Mapping[str, Path], data: bytes, settings: Mapping[str, objec
         for name, content in inside.items()
     )
     style = f"<style>{(_PAGES / 'share.css').read_text('utf-8')}</style>"
-    program = f'<script type="module">{(_PAGES / "share.js").read_text("utf-8")}</script>'
-    return _index(settings, elements, style, program).replace("script-src 'self'", "script-src 'unsafe-inline'", 1)
+    program = (_PAGES / "share.js").read_text("utf-8")
+    element = f'<script type="module">{program}</script>'
+    return _index(settings, policy_hash(program), style, f"{elements}{element}")
 
 
 def _base64(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-def _index(settings: Mapping[str, object], elements: str, style: str, program: str) -> str:
+def _index(settings: Mapping[str, object], programs: str, style: str, program: str) -> str:
+    """The page. ``programs``: whose scripts it runs besides those that it makes for its worker."""
     title = escape(str(settings["title"]))
+    policy = (
+        f"default-src 'none'; script-src {programs} blob: 'wasm-unsafe-eval'; worker-src blob:; "
+        "connect-src 'self' blob: data:; style-src 'self' 'unsafe-inline'; img-src data:"
+    )
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<meta name="viewport" content="width=device-width">\n<title>{title}</title>\n{style}\n</head>\n<body>\n'
         f"<main></main>\n<noscript><p>{title}: this page needs JavaScript.</p></noscript>\n"
         f'<script type="application/json" id="settings">{json_text(settings)}</script>\n'
-        f"{elements}{program}\n</body>\n</html>\n"
+        f"{program}\n</body>\n</html>\n"
     )
