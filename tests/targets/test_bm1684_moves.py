@@ -69,6 +69,14 @@ def test_without_strides_rows_follow_each_other_and_those_of_a_block_begin_a_lin
         assert lane_words(memory, 1, 2, 64 * row) == numbers[38:]
 
 
+def test_a_move_without_elements_moves_nothing() -> None:
+    steps = {"stride_enable": 1, **strides("src", 1000, 100, 10, 1), **strides("dst", 8, 4, 2, 1)}
+    memory = moved(
+        "dma", {**FROM_DDR, "special_func": 0, **steps, **sizes("src", 1, 3, 0, 2), **sizes("dst", 1, 3, 0, 2)}
+    )
+    assert not memory.local().any()
+
+
 def swapped(channels: int, columns: int, lanes: tuple[int, int], rows: int, **steps: int) -> Memory:
     """A swap in local memory from one first lane to another; lane i holds 1,000 i and the words after it."""
     memory = empty(CHIP)
