@@ -47,8 +47,8 @@ class Fields:
         self.__dict__.update({"sub": 0, "opd2_n_str": 0, "sym_range": 0, "opd2_const": 0, "opd2_addr": 0, **values})
 
 
-def both(compute: Callable[[], Array | tuple[Array, ...]], as_words: bool = False) -> None:
-    """The kernel's words are NumPy's."""
+def both(compute: Callable[[], Array | tuple[Array, ...]], as_words: bool = False) -> Array:
+    """The kernel's words, which are NumPy's."""
     results = []
     for on in (True, False):
         with kernel.switched(on), np.errstate(all="ignore"):
@@ -56,6 +56,7 @@ def both(compute: Callable[[], Array | tuple[Array, ...]], as_words: bool = Fals
             results.append(found.view(np.uint32) if as_words else found)
     assert results[0].dtype == results[1].dtype
     np.testing.assert_array_equal(results[0], results[1])
+    return results[0]
 
 
 def words(dtype: DType, shape: tuple[int, ...], kind: str, seed: int) -> Array:
@@ -210,22 +211,40 @@ def test_series(dtype: DType, kind: str) -> None:
             both(partial(SEMANTICS["sfu", special.TAYLOR], x))
 
 
-@each("fills", [False, True])
-@each("index", [UI8, UI16])
-@each("dtype", [UI8, F16, F32])
-def test_what_an_index_chooses(dtype: DType, index: DType, fills: bool) -> None:
-    rows, chosen = words(dtype, (1, 3, 1, 100), "any", 1), words(index, (2, 3, 1, 40), "", 2)
+def gathered(dtype: DType, index: DType, chosen: Array, **flags: int) -> Array:
+    """What a gather from rows of 100 words takes, by the kernel and by NumPy."""
     sub = gather_family.GATHERS[0]
-    sizes = {"res0_n": 2, "res0_c": 3, "opd0_h": 1, "opd0_w": 100}
-    fields = Fields(**sizes, opd2_const=int(fills), opd2_addr=0x12345678, sub=sub)
+    sizes = {"res0_n": 2, "res0_c": 3, "opd0_h": 1, "opd0_w": 100, "opd2_const": 0, "opd3_const": 0}
+    fields = Fields(**{**sizes, **flags}, opd2_addr=0x12345678, sub=sub)
     x = Operation(
-        {"data": Value(rows, dtype), "index": Value(placed(chosen, "turned"), index)},
+        {"data": Value(words(dtype, (1, 3, 1, 100), "any", 1), dtype), "index": Value(placed(chosen, "turned"), index)},
         {"result": dtype},
         {"result": (2, 3, 1, 40)},
         fields,  # type: ignore[arg-type]
         Rules(channel_group=16),
     )
-    both(lambda: SEMANTICS["sg", sub](x))
+    return both(lambda: SEMANTICS["sg", sub](x))
+
+
+@each("index", [UI8, UI16])
+@each("dtype", [UI8, F16, F32])
+def test_what_an_index_chooses(dtype: DType, index: DType) -> None:
+    chosen = words(index, (2, 3, 1, 40), "", 2) % 100
+    plain = gathered(dtype, index, chosen)
+    chosen[0, 1, 0, 7] = (1 << 8 * index.itemsize) - 1  # stands for no element
+    filled = gathered(dtype, index, chosen, opd2_const=1, opd3_const=1)
+    assert filled[0, 1, 0, 7] == 0x12345678 & (1 << 8 * dtype.itemsize) - 1
+    assert np.flatnonzero(filled != plain).tolist() in ([47], [])
+
+
+@each("limits", [0, 1])
+@each("index", [UI8, UI16])
+def test_an_index_beyond_its_data_is_refused(index: DType, limits: int) -> None:
+    """The vendor's simulator ends with an assertion, where not every bit of it is one and these are told apart."""
+    chosen = words(index, (2, 3, 1, 40), "", 2) % 100
+    chosen[1, 2, 0, 3] = 100
+    with pytest.raises(NotSimulated, match="index 100 is beyond the 100 elements that it chooses from"):
+        gathered(F32, index, chosen, opd2_const=1, opd3_const=limits)
 
 
 def test_what_is_not_read_by_the_kernel_is_left_to_numpy() -> None:

@@ -24,6 +24,7 @@ import numpy as np
 from scripts.robustness.fuzz_simulator.bench import Bench
 from scripts.robustness.fuzz_simulator.contents import KINDS
 from scripts.robustness.fuzz_simulator.fields import record
+from scripts.robustness.fuzz_simulator.mutants import BROKEN, walk
 from scripts.robustness.fuzz_simulator.mutation import mutate
 from scripts.robustness.fuzz_simulator.report import is_open, operation, write
 from scripts.robustness.fuzz_simulator.seeds import Case, form_name, made_seeds, seeds_of
@@ -57,6 +58,7 @@ def main() -> int:
     parser.add_argument("--cmodel-path", type=Path, help="where the vendor's libraries are")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N inexact cases of each operation")
     parser.add_argument("--fields", type=Path, metavar="FILE", help="record which unused fields have no effect")
+    parser.add_argument("--mutants", type=int, default=0, metavar="N", help="damage N commands instead; see mutants.py")
     parser.add_argument("--write", action="store_true", help="keep the results in results.json")
     arguments = parser.parse_args()
     names = arguments.chips.upper().split(",")
@@ -74,6 +76,14 @@ def main() -> int:
         if arguments.fields is not None:
             record(chip, bench, {**made_seeds(chip, seeds), **seeds}, arguments.fields, arguments.only)
             bench.close()
+            continue
+        if arguments.mutants:
+            chosen = {each: found for each, found in seeds.items() if fnmatch(each, arguments.only)}
+            tally = walk(bench, chosen, arguments.mutants, arguments.seed, arguments.show)
+            bench.close()
+            totals = sum(tally.values(), Counter())
+            print(f"{name}: {arguments.mutants:,} mutants: {dict(totals)}", flush=True)
+            failed = failed or any(totals[verdict] for verdict in BROKEN)
             continue
         rows = fuzz(chip, bench, arguments)
         bench.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -27,7 +28,7 @@ from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.families.arithmetic import ARITHMETIC_SHIFT, LOGIC_SHIFT, ROTATE
 from tdb_dap.targets.families.gather import GATHER_1D, GATHER_2D, GATHERS, LINE_GATHER
 
-Verdict = Literal["exact", "nan", "inexact", "refused", "failed", "undefined", "skipped"]
+Verdict = Literal["exact", "nan", "inexact", "refused", "failed", "undefined", "skipped", "agree", "silent", "differs"]
 """exact: every byte; nan: but for sign and payload of NaNs; inexact; refused: we say that we cannot; failed: our
 semantics raise; undefined: the vendor's simulator ends, or its answer depends on memory that was never written;
 skipped: not a case (no room, results over operands)."""
@@ -135,6 +136,33 @@ class Bench:
         result = description.results[0]
         assert isinstance(result, View)
         return result.dtype.decode(self._memory.read(result))
+
+    def run_mutant(self, case: Case, random: Random) -> Outcome:
+        """Execute a damaged command on both sides; see ``mutants``."""
+        try:
+            description = case.description
+            illegal = self.chip.illegal(description)
+            if illegal:
+                return Outcome("refused", illegal)
+            if any(isinstance(view, View) and view.size > _MOST for view in (*description.results, *description.reads)):
+                return Outcome("skipped")
+            with suppress(BadAccess, ValueError, NotSimulated):
+                self._fill(case, random, "finite")
+            self._vendor.edited()
+            self._vendor.refresh()
+            changes = self._own.execute(case, self._memory).changes
+        except (NotSimulated, BadAccess) as error:
+            return Outcome("refused", str(error))
+        except Exception as error:  # a fault of ours
+            return Outcome("failed", repr(error))
+        outcome = self._judge(case, changes)
+        if outcome.verdict == "undefined" and not outcome.text.startswith("the vendor's simulator reads"):
+            for change in changes[::-1]:
+                change.undo(self._memory)
+            self._vendor.edited()
+            return Outcome("silent", outcome.text)
+        names: dict[str, Verdict] = {"exact": "agree", "nan": "agree", "inexact": "differs"}
+        return Outcome(names.get(outcome.verdict, outcome.verdict), outcome.text)
 
     def _judge(self, case: Case, changes: Sequence[Change]) -> Outcome:
         ours = Results(case.description, self._memory)

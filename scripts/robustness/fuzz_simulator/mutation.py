@@ -57,7 +57,7 @@ def mutate(case: Case, random: Random, kind: str, ddr_start: int, stay: bool) ->
     _one_kind_of_half(v)
     if case.family == "sfu" and v["tsk_eu_typ"] == EXPONENTIAL:
         v.set(opd0_sign=0, res0_sign=0, opd1_addr=0)  # the exponential of f16; its coefficients are not there
-    _move_into_bench(v)
+    move_into_bench(v)
     return with_registers(v.finished(chosen), random)
 
 
@@ -243,7 +243,7 @@ def _constant_dtype(v: Variant, index: int):  # type: ignore[no-untyped-def]
 # Places
 
 
-def _move_into_bench(v: Variant) -> None:
+def move_into_bench(v: Variant) -> None:
     """Addresses of DDR into the memory that there is."""
     sides = ("src", "dst", "index", "mask")
     for number, side in enumerate(sides):

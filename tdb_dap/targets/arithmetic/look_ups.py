@@ -18,7 +18,7 @@ _UNSIGNED = {1: Format.UI8, 2: Format.UI16, 4: Format.UI32}
 
 
 def looked_up(rows: Array, index: Array, fill: int | None) -> Array | None:
-    """rows[c, index[n, c, i]], of 1, 2 or 4 bytes; beyond the rows ``fill``, or their last word if None.
+    """rows[c, index[n, c, i]], of 1, 2 or 4 bytes; beyond the rows ``fill``; where that is None no index may be.
 
     ``rows``: (channels, size); ``index``: unsigned (n, channels, count).
     """
@@ -70,12 +70,14 @@ def looked_up_at(table: Stored, index: Stored) -> Any:
     return _look_up(table, index, None, index.bits.shape).computed()
 
 
-def scattered_in(rows: Stored, index: Stored, shape: tuple[int, ...]) -> Any:
+def scattered_in(rows: Stored, index: Stored, shape: tuple[int, ...], leaves_out: bool) -> Any:
     """The plan of words put into rows by index, with operands of a plan, of four axes; None where it has none.
 
-    result[n, c, index[n, c, 0, j]] = rows[0, c, j], a later j wins, an index beyond the h x w words of a channel is
-    left out; all other words of the result stay as they are. ``rows``: (1, channels, h, w), each channel's words in
-    equal steps; ``index``: unsigned (n, channels, 1, count); ``shape``: of the result, (n, channels, h, w).
+    result[n, c, index[n, c, 0, j]] = rows[0, c, j], a later j wins; an index beyond the h x w words of a channel is
+    left out if it ``leaves_out``, else there is none; all other words of the result stay as they are.
+
+    ``rows``: (1, channels, h, w), each channel's words in equal steps; ``index``: unsigned (n, channels, 1, count);
+    ``shape``: of the result, (n, channels, h, w).
     """
     size, channels, count = rows.bits[0, 0].size, rows.bits.shape[1], index.bits.shape[3]
     is_taken = rows.bits.itemsize in _WORDS and index.bits.itemsize in _WORDS and len(shape) == AXES
@@ -85,6 +87,6 @@ def scattered_in(rows: Stored, index: Stored, shape: tuple[int, ...]) -> Any:
     if not np.may_share_memory(table, rows.bits) or index.bits[0, 0, 0].strides != (index.bits.itemsize,):
         return None
     first = _UNSIGNED[index.bits.itemsize], index._replace(bits=index.bits[..., :1])
-    form = {"rows": channels, "terms": count}
+    form = {"rows": channels, "terms": count, "fills": leaves_out}
     words = OF_SIZE[rows.bits.itemsize], rows._replace(bits=table)
     return Elements(Function.SCATTERED, [first], shape, rows.bits.dtype, form, words)

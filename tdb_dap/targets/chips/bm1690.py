@@ -28,6 +28,7 @@ _EMULATOR = VendorLibrary(
 
 BM1690_RULES = Rules(
     channel_group=32,
+    has_float8=True,
     extremum=Extremum.FIRST_TAP,
     reciprocal=Reciprocal.TRUE_SUBNORMALS,
     nan_wins=True,

@@ -24,6 +24,7 @@ from tdb_dap.targets.declaration.family import message_of
 from tdb_dap.targets.declaration.field_evidence import refused_fields
 from tdb_dap.targets.declaration.fields import Conventions, Fields, shared_name
 from tdb_dap.targets.declaration.instruction_set import Instruction, InstructionSet, column
+from tdb_dap.targets.declaration.legality import broken_rule
 from tdb_dap.targets.families import FAMILIES, Bound, system
 from tdb_dap.targets.families.expected import is_expected, is_zero
 from tdb_dap.targets.plans.forms import Encoding
@@ -80,12 +81,18 @@ class Chip:
     """The vendor's simulator, None where how to drive it is not known."""
     timing: Timing | None = None
     """Its speeds, None where they are not known."""
+    is_lenient: bool = False
+    """Whether it computes commands that break a rule of the chip as if there were none."""
     linked_to: Chip | None = field(default=None, compare=False, repr=False)
     """The chip that this is with other addresses, for one net of several; None: it is itself."""
 
     def inexact(self) -> Chip:
         """The same chip with sums of products of floats left to BLAS: fast, and not what the chip computes."""
         return self if self.rules is None else replace(self, rules=replace(self.rules, fast=True))
+
+    def leniently(self) -> Chip:
+        """The same chip, which computes illegal commands too: not what the chip does with them."""
+        return replace(self, is_lenient=True)
 
     def with_bases(self, bases: Mapping[int, int]) -> Chip:
         """The same chip in a run; see ``Geometry.with_bases``."""
@@ -325,8 +332,8 @@ class Chip:
         from tdb_dap.targets.plans.plan import Plans
 
         kinds = self.kind_name, self.kind_size, self._moves_nothing
-        facts = self.geometry, *kinds, self.bind, self._encoding, self._refuse
-        name = f"{self.table} {self.geometry!r} {self.rules!r}" if isinstance(self.table, str) else ""
+        facts = self.geometry, *kinds, self.bind, self._encoding, self._refuse, self._broken_rule
+        name = f"{self.table} {self.geometry!r} {self.rules!r} {self.is_lenient}" if isinstance(self.table, str) else ""
         like = self.linked_to._plans if self.linked_to is not None else None
         return Plans(Instructions(*facts), self.rules, name, like)
 
@@ -341,6 +348,15 @@ class Chip:
 
         self._refuse(description.name, description.binding)
         execute(description.name, description.binding, memory, self.rules)
+
+    def illegal(self, description: Description) -> str:
+        """The rule of the chip that a command breaks, in words; empty if it is legal."""
+        bound: Bound = description.binding
+        return broken_rule(bound, self._instruction(bound.kind).engine) if bound.kind >= 0 else ""
+
+    def _broken_rule(self, bound: Bound) -> str:
+        """The rule for which a command is refused."""
+        return "" if self.is_lenient else broken_rule(bound, self._instruction(bound.kind).engine)
 
     def _refuse(self, command: str, bound: Bound) -> frozenset[str]:
         """The fields that were looked at.
@@ -370,19 +386,10 @@ class Chip:
             if isinstance(view, View) and view.space is not Space.LOCAL:
                 name = role.replace("_", " ")
                 raise NotSimulated(f"{command} with its {name} outside of the local memory is not simulated")
-        empty = self._without_elements(bound)
-        if empty and self.rules is not None:
+        broken = self._broken_rule(bound)
+        if broken and self.rules is not None:
             from tdb_dap.targets.semantics.execute import function_of
 
             function_of(command, bound, self.rules)  # a command that is not simulated at all is named as such
-            raise NotSimulated(f"{command}: {empty}")
+            raise NotSimulated(f"{command} is illegal: {broken}")
         return looked_at
-
-    def _without_elements(self, bound: Bound) -> str:
-        """Which operand or result of a computation has no elements, in words; moves of nothing are legal."""
-        if self._instruction(bound.kind).engine != "tiu":
-            return ""
-        for role, operand in (*bound.operands.items(), *bound.results.items()):
-            if isinstance(operand, View) and 0 in operand.shape:
-                return f"its {role.replace('_', ' ')} has no elements: {operand.memref}"
-        return ""

@@ -62,6 +62,9 @@ __all__ = [
     "result_",
 ]
 
+Rule = Callable[["Bound"], str]
+"""Says what is wrong with a command; empty: nothing."""
+
 AttributeValue = str | tuple[str, ...] | Callable[[Fields], Any]
 
 
@@ -78,6 +81,8 @@ class Family:
     vendor_attributes: Callable[[Fields], Mapping[str, Any]] | None = None
     vendor_text: str | Callable[[Fields], str] = ""
     """What the vendor's listing prints for all its commands, where it knows no operands."""
+    rules: tuple[Rule, ...] = ()
+    """What its commands keep beyond the rules of all; see ``legality``."""
     evidence: str = "models"
     """``models`` if compiled models show its commands, ``fields`` if the views are read from the names of the fields
     only.
@@ -222,6 +227,7 @@ def family(name: str, registers: tuple[str, ...], evidence: str = "models") -> C
             _plain(vars(cls).get("attributes", {})),
             _plain(vars(cls).get("vendor_attributes")),
             _plain(vars(cls).get("vendor_text")) or "",
+            vars(cls).get("rules", ()),
             evidence,
         )
         for register in registers:

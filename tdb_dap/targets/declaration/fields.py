@@ -78,6 +78,7 @@ def _four_names(prefix: str, suffix: str) -> tuple[str, str, str, str]:
 class Conventions:
     """The meanings of fields in which chips differ, as far as views depend on them.
 
+    ``has_float8``: it has floats of 8 bits;
     ``halves_by_sign``: of floats of 16 bits the sign bit says which they are, f16 or (1) bf16, which has no code then;
     ``convolution_zero``, ``matrix_zero``: weights of 8 bits (the right operand) have a zero point, in a register or a
     table; ``matrix_scale``: sums of mm2 of 8 bits are requantised by a float32 scale, not by multiplier and shift;
@@ -86,6 +87,7 @@ class Conventions:
     ``strided_by_sizes``: a linear move with ``stride_enable`` is as long as its four sizes say, a broadcast without c.
     """
 
+    has_float8: bool = False
     halves_by_sign: bool = False
     convolution_zero: bool = True
     matrix_zero: bool = True
@@ -186,7 +188,7 @@ class Fields:
 
     def tiu_dtype(self, precision: int, signed: int) -> DType:
         """Number format of a TIU operand: precision code and sign bit."""
-        if precision == FLOAT8:
+        if precision == FLOAT8 and self.conventions.has_float8:
             return F8E4M3 if signed else F8E5M2
         if self.conventions.halves_by_sign and precision in (_HALF, _BFLOAT):
             if precision == _BFLOAT:
@@ -204,6 +206,6 @@ class Fields:
     def dma_dtype(self, code: int) -> DType:
         """Number format of a DMA command; integers carry no sign. Code 8 is an 8-bit float, listed as a byte."""
         dtype = _FLOAT.get(code) or _UNTYPED.get(code) or (UI8 if code == FLOAT8 + 1 else None)
-        if dtype is None:
+        if dtype is None or (code >= FLOAT8 and not self.conventions.has_float8):
             raise Undefined(f"the DMA data format {code} is not defined")
         return dtype

@@ -71,6 +71,8 @@ class Row:
     """Compilers put it into local memory, and what the chip does with another address is not known."""
     in_static: Condition | None = None
     """Whether the address is an offset in static memory."""
+    from_static: Condition | None = None
+    """Whether it has to be in static memory, wherever its address says that it is."""
     register: int | None = None
     """The configuration register that holds its address."""
     in_l2: bool = False
@@ -105,6 +107,11 @@ class Row:
         mask = self.lane_mask(f) if self.lane_mask and space is Space.LOCAL else None
         width = self.width if self.width == 0 else number(f, self.width)
         return View(space, offset, shape, dtype, layout, strides, f.geometry, width, mask, f.core)
+
+    def is_elsewhere(self, f: Fields) -> bool:
+        """Whether the TIU may find it outside of local memory."""
+        conditions = [each for each in (self.in_static, self.from_static) if each is not None]
+        return self.in_l2 or self.space is not None or any(is_so(f) for is_so in conditions)
 
     def address_field(self, f: Fields) -> str | None:
         """The field that alone says where it is in a command, if there is such a one."""

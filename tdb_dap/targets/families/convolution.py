@@ -12,6 +12,7 @@ from tdb_dap.engine.hardware.views import Layout, Operand, View
 from tdb_dap.targets.declaration.family import (
     RESULT_SHAPE,
     AttributeValue,
+    Bound,
     Dim,
     Row,
     attributes_by_name,
@@ -21,8 +22,9 @@ from tdb_dap.targets.declaration.family import (
     operand,
     result_,
 )
-from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.declaration.fields import FLOAT8, Fields
 from tdb_dap.targets.declaration.rows import Condition
+from tdb_dap.targets.families.formats import among, sums
 
 WINDOW: dict[str, AttributeValue] = {
     "kernel": ("opd1_h", "opd1_w"),
@@ -162,6 +164,31 @@ def window_attributes(f: Fields, vendor: bool) -> dict[str, Any]:
     return attributes
 
 
+def scales_8_bits(bound: Bound) -> str:
+    """Of floats those of 8 bits alone have a scale."""
+    f = bound.fields
+    is_wide = f.is_fused and f.rq and is_float(f) and f.opd0_prec != FLOAT8
+    return "it scales floats that are wider than 8 bits" if is_wide else ""
+
+
+def window_fits(bound: Bound) -> str:
+    """The rows and columns of the result are those that the windows of the image give."""
+    f = bound.fields
+    for axis, letter, before, after in (("h", "y", "up", "dn"), ("w", "x", "lf", "rt")):
+        stride = f.number(f"res_op_{letter}_str")
+        if not stride:
+            return "the step of its windows is 0"
+        zeros, gaps = f.number(f"opd0_{letter}_ins0"), f.number(f"opd1_{letter}_ins0")
+        image = (f.number(f"opd0_{axis}") - 1) * (zeros + 1) + 1
+        image += f.number(f"opd0_{before}_pad") + f.number(f"opd0_{after}_pad")
+        window = (f.number(f"opd1_{axis}") - 1) * (gaps + 1) + 1
+        fitting, given = (image - window) // stride + 1, f.number(f"res0_{axis}")
+        if fitting != given:
+            which = "rows" if axis == "h" else "columns"
+            return f"its windows give {max(fitting, 0)} {which}, and its result has {given}"
+    return ""
+
+
 def _result_sign(f: Fields) -> int:
     return f.res0_sign if f.is_fused else f.opd0_sign or f.opd1_sign or f.opd2_sign
 
@@ -211,6 +238,12 @@ class Convolution:
         hidden=True,
     )
     result = result_(sign=_result_sign, vendor=_result_as_listed)
+    rules = (
+        among("opd0_prec", {0, 1, 2, 5, 6, 7}, "image"),
+        among("res0_prec", sums, "result"),
+        window_fits,
+        scales_8_bits,
+    )
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:

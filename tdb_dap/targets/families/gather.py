@@ -8,8 +8,9 @@ from typing import Any
 from tdb_dap.engine.hardware.dtypes import SI16, DType
 from tdb_dap.engine.hardware.strides import align
 from tdb_dap.engine.hardware.views import Layout, Operand, View, strides_of
-from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, operand, result_
+from tdb_dap.targets.declaration.family import RESULT_SHAPE, Bound, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.families.formats import among, named
 
 GATHER_1D, GATHER_2D, GATHER_BOX, SCATTER_1D, SCATTER_2D = 0, 1, 2, 3, 4
 CHANNEL_GATHER, CHANNEL_SCATTER, MULTI_GATHER, MASK_SELECT, NONZERO = 5, 6, 7, 8, 9
@@ -77,6 +78,25 @@ def gather_attributes(f: Fields) -> dict[str, Any]:
     }
 
 
+def _sizes_fit(bound: Bound) -> str:
+    """The sizes that the chip looks at twice are the same."""
+    f = bound.fields
+    if f.sub in (GATHER_1D, GATHER_2D):
+        if f.opd0_str:
+            return f"its data has storage code {f.opd0_str}, and only 0 is known"
+        if f.opd1_c != f.res0_w or f.res0_h != 1:
+            return f"it has {f.opd1_c} indices for {f.res0_h} rows of {f.res0_w} results"
+    if f.sub in (*GATHERS, *SCATTERS):
+        if f.opd0_h != 1 or f.res0_h != 1:
+            return f"its data has {f.opd0_h} rows and its result {f.res0_h}, and there is but one"
+        count, what = (f.res0_w, "results") if f.sub in GATHERS else (f.opd0_w, "numbers")
+        if f.opd1_w != count:
+            return f"it has {f.opd1_w} indices for {count} {what}"
+        if f.opd1_prec not in (0, 3):
+            return f"its indices cannot be {named(f.opd1_prec)}"
+    return ""
+
+
 @family("sg", registers=("sSG", "SG"))
 class ScatterGather:
     """result[n, c, i] = data[n, c, index[i]]; scatter the other way round.
@@ -103,6 +123,7 @@ class ScatterGather:
         when=lambda f: f.sub in SELECTS,
     )
     attributes = staticmethod(gather_attributes)
+    rules = (_sizes_fit, among("res0_prec", {0, 1, 2, 3, 4, 5}, "numbers"))
 
 
 def _row_index_as_listed(f: Fields, view: Operand) -> Operand:

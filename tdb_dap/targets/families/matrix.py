@@ -19,8 +19,10 @@ from tdb_dap.targets.families.convolution import (
     is_float,
     requantisation_table,
     requantises_from_table,
+    scales_8_bits,
     signed,
 )
+from tdb_dap.targets.families.formats import WORDS, among, sums
 
 NN, NT, TT = 4, 5, 6
 
@@ -96,6 +98,10 @@ class MatrixMultiply:
         when=flag("res_add"),
     )
     result = result_("res0", lambda f: (rows(f), columns(f)), Layout.MATRIX, width="res0_w", sign=_result_sign)
+    rules = (
+        among("opd0_prec", {0, 2}, "left matrix"),
+        among("res0_prec", lambda f: {2} if f.opd0_prec == 2 else WORDS, "result"),
+    )
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:
@@ -169,6 +175,21 @@ def _old_dtype(f: Fields) -> DType:
     return F32 if is_float(f) else f.tiu_dtype(f.res0_prec, 1)
 
 
+def _formats_of_result(f: Fields) -> frozenset[int]:
+    """Sums of integers stay 32 bits wide where the command does not requantise them."""
+    if f.opd0_prec == 6:
+        return frozenset({0, 3, 4, 6})
+    return sums(f) if f.is_fused or is_float(f) else frozenset({4})
+
+
+def _fit_together(bound: Bound) -> str:
+    """The right matrix has the columns of the result: as such, or as rows where it is transposed."""
+    f = bound.fields
+    if f.sub == TT or (given := f.opd1_w if f.sub == NN else f.opd1_c) == f.res0_w:
+        return ""
+    return f"its right matrix gives {given} columns, and its result has {f.res0_w}"
+
+
 @family("mm2", registers=("sMM2", "MM2"))
 class MatrixMultiply2:
     """Matrices with rows on lanes: nn: left x right; nt: left x right^T; tt: right x left, the transposed product.
@@ -226,6 +247,12 @@ class MatrixMultiply2:
         when=flag("res_add"),
     )
     result = result_("res0", ("res0_c", "res0_w"), Layout.MATRIX2, sign=_result_sign)
+    rules = (
+        among("opd0_prec", {0, 1, 5, 6, 7}, "left matrix"),
+        among("res0_prec", _formats_of_result, "result"),
+        scales_8_bits,
+        _fit_together,
+    )
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import F32, SI16, SI32, UI8, UI16, UI32, DType
 from tdb_dap.engine.hardware.views import Layout, Operand, View
-from tdb_dap.targets.declaration.family import constant, family, operand, result_
+from tdb_dap.targets.declaration.family import Bound, constant, family, operand, result_
 from tdb_dap.targets.declaration.fields import FLOAT8, Fields
 from tdb_dap.targets.families.convolution import (
     as_listed,
@@ -15,8 +15,11 @@ from tdb_dap.targets.families.convolution import (
     is_float,
     requantisation_table,
     scale_table,
+    scales_8_bits,
     window_attributes,
+    window_fits,
 )
+from tdb_dap.targets.families.formats import among, named, same, sums
 
 DEPTHWISE, AVERAGE, DEPTHWISE_RELU, MINIMUM, MAXIMUM = 0, 1, 2, 3, 4
 BOX_DEPTHWISE, BOX_AVERAGE, BOX_MAXIMUM = 5, 6, 7
@@ -71,6 +74,27 @@ def _bias_as_listed(f: Fields, view: Operand) -> Operand:
     return constant(view.bits, f.tiu_dtype(f.opd0_prec, f.opd2_sign))
 
 
+def _window_fits(bound: Bound) -> str:
+    """Boxes of a table have no fixed windows."""
+    return window_fits(bound) if bound.fields.sub < BOX_DEPTHWISE else ""
+
+
+def _has_one_sign(bound: Bound) -> str:
+    """A maximum or minimum is one of the numbers, floats included."""
+    f = bound.fields
+    if f.sub not in (MINIMUM, MAXIMUM, BOX_MAXIMUM) or not f.is_fused or f.opd0_sign == f.res0_sign:
+        return ""
+    return "it mixes signed with unsigned numbers"
+
+
+def _bias_is_wide(bound: Bound) -> str:
+    """A bias of integers in memory has 32 bits, and a field that says so."""
+    f, bias = bound.fields, bound.operands.get("bias")
+    if not isinstance(bias, View) or is_float(f) or not f.is_fused or not f.has("opd2_prec") or f.opd2_prec == 4:
+        return ""
+    return f"its bias cannot be {named(f.opd2_prec)}"
+
+
 @family("pord", registers=("sPorD", "PorD"))
 class Pooling:
     """Window functions per channel.
@@ -106,6 +130,15 @@ class Pooling:
     scale = scale_table("res0_c")
     result = result_(sign=_sign)
     index = result_("opd2", dtype=_index_dtype, when=_stores_index)
+    rules = (
+        same("opd0_prec", "res0_prec", sub=(MINIMUM, MAXIMUM, BOX_MAXIMUM)),
+        among("opd0_prec", {0, 1, 2, 5, 7}, "image"),
+        among("res0_prec", sums, "result"),
+        _window_fits,
+        scales_8_bits,
+        _has_one_sign,
+        _bias_is_wide,
+    )
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:

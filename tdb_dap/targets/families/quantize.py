@@ -18,6 +18,7 @@ from tdb_dap.targets.declaration.family import (
     result_,
 )
 from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.families.formats import among
 
 RQ0, RQ1, RQ2, DQ0, DQ1, DQ2 = 0, 1, 2, 3, 4, 5
 
@@ -123,6 +124,17 @@ def result_sign(f: Fields) -> int:
     return f.opd2_sign if f.has("opd2_sign") else f.res0_sign
 
 
+_FORMATS: dict[int, tuple[frozenset[int], frozenset[int]]] = {
+    RQ0: (frozenset({0, 3, 4}), frozenset({0, 3})),
+    RQ1: (frozenset({0, 3, 4}), frozenset({0, 3})),
+    RQ2: (frozenset(), frozenset()),
+    DQ0: (frozenset({0, 3, 6}), frozenset({2})),
+    DQ1: (frozenset({0, 3}), frozenset({0, 3, 4})),
+    DQ2: (frozenset({0, 6}), frozenset({1, 5})),
+}
+"""Formats of input and result by operation."""
+
+
 def group_size(f: Fields) -> int:
     """Columns of dq2 that share a scale and a zero point."""
     return 32 << f.opd2_n_str
@@ -192,6 +204,10 @@ class Quantize:
     )
 
     result = result_(sign=result_sign)
+    rules = (
+        among("opd0_prec", lambda f: _FORMATS[f.sub][0], "input"),
+        among("res0_prec", lambda f: _FORMATS[f.sub][1], "result"),
+    )
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:

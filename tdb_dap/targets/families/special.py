@@ -9,6 +9,7 @@ from tdb_dap.engine.hardware.dtypes import F16, UI16
 from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.families.formats import among
 
 TAYLOR_4X, TAYLOR, NORMALIZE, RECIPROCAL_SQRT, EXPONENTIAL = 12, 13, 15, 17, 22
 
@@ -31,6 +32,10 @@ def _row(length: Callable[[Fields], int]) -> Callable[[Fields], tuple[int, ...]]
 def scratch_words(f: Fields) -> int:
     """Words of 16 bits in each lane of a scratch area: two for each number of a channel, 64 bytes more, rows of 32."""
     return -(-(4 * f.res0_h * f.res0_w + 64) // 32) * 16
+
+
+_NORMALIZED = {1: (1, 3), 2: (2, 4), 5: (5, 3)}
+"""Formats of an exponent by that of the number."""
 
 
 @family("sfu", registers=("sSFU", "SFU"))
@@ -73,6 +78,12 @@ class SpecialFunction:
     result = result_(sign=1)
     exponents = result_(
         "res1", _row(scratch_words), Layout.STRIDE, dtype=UI16, strides=lambda f: (0, 0, 0, 1), when=_is_exponential
+    )
+    rules = (
+        among("opd0_prec", lambda f: {1, 2, 3, 4, 5} if f.sub == NORMALIZE else {1, 2, 5}, "input"),
+        among(
+            "res0_prec", lambda f: _NORMALIZED.get(f.opd0_prec, ()) if f.sub == NORMALIZE else {f.opd0_prec}, "result"
+        ),
     )
     powers = result_(
         "opd3", _row(scratch_words), Layout.STRIDE, dtype=UI16, strides=lambda f: (0, 0, 0, 1), when=_is_exponential

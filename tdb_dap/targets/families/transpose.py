@@ -7,8 +7,9 @@ from dataclasses import replace
 from tdb_dap.engine.hardware.dtypes import DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Layout, Operand, View, strides_of
-from tdb_dap.targets.declaration.family import family, operand, result_
+from tdb_dap.targets.declaration.family import Bound, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.families.formats import among
 
 LANE_TO_WIDTH, WIDTH_TO_LANE, COPY, LANE_BROADCAST, STATIC_BROADCAST, STATIC_DISTRIBUTE = 0, 1, 2, 3, 4, 5
 
@@ -69,6 +70,13 @@ def _as_listed(f: Fields, view: Operand) -> Operand:
     return _in_layout(replace(view, space=Space.LOCAL, address=f.opd0_addr), Layout.ALIGN_EU)
 
 
+def _is_within_static_memory(bound: Bound) -> str:
+    f = bound.fields
+    if not _is_static(f) or f.opd0_addr < f.geometry.static_bytes:
+        return ""
+    return f"its input is beyond static memory, at {f.opd0_addr:#x} of {f.geometry.static_bytes:#x} bytes"
+
+
 @family("tsbc", registers=("sTRANS&sBC", "TRANS&BC", "sCW&sBC", "CW&BC"))
 class TransposeBroadcast:
     """cw, wc: swap channels and columns; l_copy: copy; l_bc: one lane to all; s_bc, s_distribute: static memory.
@@ -84,6 +92,7 @@ class TransposeBroadcast:
         dtype=_dtype,
         constant=False,
         in_static=_is_static,
+        from_static=lambda f: f.sub in (STATIC_BROADCAST, STATIC_DISTRIBUTE),
         strides=_source_strides,
         vendor=_as_listed,
     )
@@ -94,3 +103,4 @@ class TransposeBroadcast:
         dtype=_dtype,
         vendor=_result_as_listed,
     )
+    rules = (among("res0_prec", {0, 1, 2, 3, 4, 5}, "numbers"), _is_within_static_memory)

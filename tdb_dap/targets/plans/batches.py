@@ -14,7 +14,7 @@ from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.targets.kernel.constants import MOST_ADDRESSES, NO_DATA
-from tdb_dap.targets.plans.forms import SPACES, AddressSlot, Registers, Shape
+from tdb_dap.targets.plans.forms import ALIGNMENT, SPACES, WORD, AddressSlot, Registers, Shape
 from tdb_dap.targets.plans.known import Instructions, Known
 
 NOTHING = NO_DATA
@@ -181,8 +181,9 @@ def keys_of(
     parts: list[Array] = [raw[:, : shape.size] & mask]
     for spaces, offsets in locations:
         is_local = spaces == SPACES[Space.LOCAL]
-        lanes = np.where(is_local, offsets // geometry.lane_bytes, -1 - spaces).astype("<i8")
-        parts.append(lanes.reshape(-1, 1).view(np.uint8))
+        lanes = offsets // geometry.lane_bytes * ALIGNMENT + offsets % ALIGNMENT
+        places = np.where(is_local, lanes, -1 - spaces * WORD - offsets % WORD).astype("<i8")
+        parts.append(places.reshape(-1, 1).view(np.uint8))
     for register in shape.registers:
         values = np.array([own.get(register, 0) for own in registers], "<i8")
         parts.append(values.reshape(-1, 1).view(np.uint8))

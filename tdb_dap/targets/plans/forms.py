@@ -1,4 +1,4 @@
-"""Forms of commands: a descriptor without its addresses, and the lanes at which these begin."""
+"""Forms of commands: a descriptor without its addresses, but the lanes at which these begin and their alignment."""
 
 from __future__ import annotations
 
@@ -66,10 +66,24 @@ class Shape(NamedTuple):
         return bool(self.registers) or any(slot.register >= 0 for slot in self.slots)
 
 
+ALIGNMENT = 64
+"""Bytes that tensors of local memory may have to begin at a multiple of."""
+WORD = 4
+"""The same in other memories."""
+
+
 def lane_of(location: Located, geometry: Geometry) -> int:
     """The lane at which a tensor begins in local memory; another number for each other space."""
     space, offset = location
     return offset // geometry.lane_bytes if space is Space.LOCAL else -1 - SPACES[space]
+
+
+def place_of(location: Located, geometry: Geometry) -> int:
+    """The lane at which a tensor begins in local memory, and how it is aligned there; else the space, below zero."""
+    space, offset = location
+    if space is Space.LOCAL:
+        return offset // geometry.lane_bytes * ALIGNMENT + offset % ALIGNMENT
+    return -1 - SPACES[space] * WORD - offset % WORD
 
 
 SPACES = {space: number for number, space in enumerate(Space)}
@@ -80,7 +94,7 @@ def key_of(
     word: int, shape: Shape, locations: Sequence[Located], geometry: Geometry, registers: Registers | None
 ) -> bytes:
     """The bytes that tell the form of a command from others of its shape."""
-    numbers = [lane_of(location, geometry) for location in locations]
+    numbers = [place_of(location, geometry) for location in locations]
     numbers += [registers.get(register, 0) if registers is not None else 0 for register in shape.registers]
     return (word & shape.mask).to_bytes(shape.size, "little") + struct.pack(f"<{len(numbers)}q", *numbers)
 

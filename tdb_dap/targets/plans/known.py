@@ -60,6 +60,7 @@ class Instructions(NamedTuple):
     """The family of a command: kind, descriptor, core and registers."""
     encoding: Callable[[int], Encoding]
     refuse: Callable[[str, Bound], frozenset[str]]
+    broken_rule: Callable[[Bound], str]
     """Raises for what is not simulated; gives the fields that it has looked at."""
 
 
@@ -150,6 +151,8 @@ class Known:
             registers.seen.clear()  # of addresses: where tensors are is no part of a form
             form = form_of(bound, encoding, addresses, registers)
             name = self._chip.name(kind)
+            if self._chip.broken_rule(bound):
+                raise Unplanned("an illegal command")
             if self._chip.refuse(name, form.bound) & form.bound.fields.without:
                 raise Unplanned("an address that is refused where it is not zero")
             made = make(name, form, self._rules)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 
+from tdb_dap.engine.hardware.apart import bytes_in_lanes, has_apart, parts_of
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import zeros
@@ -19,9 +18,6 @@ _LARGEST = 1 << 28
 """Bytes of a tensor, each counted as often as it is read."""
 _REACH = 1 << 32
 """Bytes that a tensor may reach over."""
-
-_MANY_PARTS = 64
-"""Pieces that are not compared with each other any more."""
 
 Index = tuple[slice, ...]
 
@@ -55,7 +51,7 @@ class Tensor:
         if shared.size > _LARGEST or stop - start > _REACH or stop <= start:
             raise Unplanned(f"%{view.name}: {shared.size} bytes")
         self.view = view
-        self.segments: Sequence[Segment] = [part for part in view.segments if part.length >= 0]
+        self.segments: Sequence[Segment] = parts_of(view)
         self._memory = zeros(stop - start)
         dtype = view.dtype.bits_dtype
         self.pieces: list[tuple[Index, Array]] = [
@@ -72,59 +68,11 @@ class Tensor:
     @cached_property
     def inner(self) -> int:
         """Bytes that its elements are in from its address on, in every lane; 0 where that is not known."""
-        lane_bytes = self.view.geometry.lane_bytes
-        if self.view.space is not Space.LOCAL:
-            return 0
-        return max(stop for _, stop in self._within(lane_bytes)) if self._stays(lane_bytes) else 0
-
-    def _within(self, lane_bytes: int) -> list[tuple[int, int]]:
-        """The first byte and the one after the last of each piece in its lanes."""
-        return [self._bytes_in_lanes(part, lane_bytes) for part in self.segments]
-
-    def _bytes_in_lanes(self, part: Segment, lane_bytes: int) -> tuple[int, int]:
-        start, length = part.offset % lane_bytes, self.view.dtype.itemsize
-        for extent, stride in zip(part.shape, part.strides, strict=True):
-            length += (extent - 1) * stride if stride % lane_bytes else 0
-        return start, start + length
-
-    def _stays(self, lane_bytes: int) -> bool:
-        steps = [stride for part in self.segments for stride in part.strides]
-        return min(steps, default=0) >= 0 and all(stop <= lane_bytes for _, stop in self._within(lane_bytes))
+        return bytes_in_lanes(self.view)
 
     def has_apart(self) -> bool:
         """Whether no byte belongs to two elements."""
-        for part in self.segments:
-            reached = self.view.dtype.itemsize
-            for stride, extent in sorted(zip(part.strides, part.shape, strict=True)):
-                if extent > 1 and stride < reached:
-                    return False
-                reached += (extent - 1) * stride
-        if len(self.segments) == 1:
-            return True
-        if not self.inner:
-            return False
-        if self._are_all_apart(self.segments):
-            return True
-        # Batches of a piece may be between those of another one: each is looked at by itself.
-        batches = [batch for part in self.segments for batch in _batches(part)]
-        return len(batches) <= _MANY_PARTS and self._are_all_apart(batches)
-
-    def _are_all_apart(self, parts: Sequence[Segment]) -> bool:
-        """Whether each piece has bytes of a lane, or lanes, of its own."""
-        lane_bytes = self.view.geometry.lane_bytes
-        spans = [(self._bytes_in_lanes(part, lane_bytes), self._lanes_of(part, lane_bytes)) for part in parts]
-        return all(
-            _are_apart(within, others) or _are_apart(lanes, other_lanes)
-            for (within, lanes), (others, other_lanes) in combinations(spans, 2)
-        )
-
-    @staticmethod
-    def _lanes_of(part: Segment, lane_bytes: int) -> tuple[int, int]:
-        """The first lane and the one after the last of a piece."""
-        steps = zip(part.shape, part.strides, strict=True)
-        last = sum((extent - 1) * stride for extent, stride in steps if not stride % lane_bytes)
-        first = part.offset // lane_bytes
-        return first, first + last // lane_bytes + 1
+        return has_apart(self.view)
 
     def is_laid_out_as(self, other: Tensor) -> bool:
         """Whether the elements of both have the same places from their addresses on."""
@@ -180,15 +128,3 @@ def _plain(piece: Array, index: Index) -> Array:
         return in_shape(piece, shape) if piece.ndim > len(shape) else piece
     except Unplanned:
         return piece
-
-
-def _batches(part: Segment) -> list[Segment]:
-    """A piece cut along its first axis."""
-    return [
-        replace(part, shape=(1, *part.shape[1:]), offset=part.offset + batch * part.strides[0])
-        for batch in range(part.shape[0])
-    ]
-
-
-def _are_apart(a: tuple[int, int], b: tuple[int, int]) -> bool:
-    return a[1] <= b[0] or b[1] <= a[0]

@@ -17,24 +17,47 @@ def _fill(x: Operation) -> Array:
     return np.array(word, x.dtype.bits_dtype)
 
 
-def _fills(x: Operation) -> bool:
-    """Whether indices out of range choose the constant; else they choose the last element."""
-    return bool(x.fields.opd2_const or x.rules.fills_beyond)
+def _without_element(x: Operation, index: Array, size: int) -> Array:
+    """Where indices stand for no element: those of all ones, where these are told apart, on some chips all beyond.
+
+    NotSimulated for others beyond the ``size`` elements: they end the vendor's simulator.
+    """
+    beyond = index >= size
+    if x.rules.fills_beyond:
+        return beyond
+    most = (1 << min(16, 8 * x["index"].dtype.itemsize)) - 1
+    without = index == most if x.fields.opd3_const else np.zeros(index.shape, np.bool_)
+    wrong = beyond & ~without
+    if wrong.any():
+        raise NotSimulated(f"index {int(index[wrong][0])} is beyond the {size} elements that it chooses from")
+    return without
+
+
+def _filled(x: Operation, taken: Array, without: Array) -> Array:
+    """The gathered words, and the constant where there is no element."""
+    if not without.any():
+        return taken
+    if not (x.fields.opd2_const or x.rules.fills_beyond):
+        raise NotSimulated("a gather without a constant, by an index that stands for no element")
+    return np.where(without, _fill(x), taken)
+
+
+def _may_be_planned(x: Operation) -> bool:
+    """Whether indices of all ones are indices like others."""
+    return bool(x.rules.fills_beyond or not x.fields.opd3_const)
 
 
 @semantics("sg", op.GATHER_1D)
 def gather(x: Operation) -> Array:
-    """result[n, c, i] = data[n, c, index[i]]; out of range: the constant if enabled, else the last element."""
+    """result[n, c, i] = data[n, c, index[i]]; for the index of all ones the constant, where it is told apart."""
     f = x.fields
     if x["index"].dtype.itemsize > 2:  # the vendor's simulators take each for two of 16 bits
         raise NotSimulated("gathering by one index of 32 bits for all channels is not known")
     count = f.res0_h * f.res0_w
     index = x["index"].bits.reshape(-1)[:count].astype(np.int64)
-    row = x["data"].bits[:, :, 0]
-    taken = row[:, :, np.minimum(index, f.opd0_w - 1)]
-    if _fills(x):
-        taken[:, :, index >= f.opd0_w] = _fill(x)
-    return taken.reshape(x.shape)
+    without = _without_element(x, index, f.opd0_w)
+    taken = x["data"].bits[:, :, 0][:, :, np.minimum(index, f.opd0_w - 1)]
+    return _filled(x, taken, np.broadcast_to(without, taken.shape)).reshape(x.shape)
 
 
 @semantics("sg", op.GATHER_2D)
@@ -44,43 +67,45 @@ def gather_2d(x: Operation) -> Array:
     count = f.res0_h * f.res0_w
     index = x["index"].bits.reshape(-1)[:count].astype(np.int64)
     rows, columns = index >> 16, index & 0xFFFF
+    without = _without_element(x, rows, f.opd0_h) | _without_element(x, columns, f.opd0_w)
     taken = x["data"].bits[:, :, np.minimum(rows, f.opd0_h - 1), np.minimum(columns, f.opd0_w - 1)]
-    if _fills(x):
-        taken[:, :, (rows >= f.opd0_h) | (columns >= f.opd0_w)] = _fill(x)
-    return taken.reshape(x.shape)
+    return _filled(x, taken, np.broadcast_to(without, taken.shape)).reshape(x.shape)
 
 
 @semantics("sg", *op.GATHERS)
 def gather_per_channel(x: Operation) -> Array:
-    """result[n, c, i] = data[c, index[n, c, i]]; out of range: the constant if enabled, else the last element."""
+    """result[n, c, i] = data[c, index[n, c, i]]; for the index of all ones the constant, where it is told apart."""
     f = x.fields
-    planned = look_ups.looked_up_in(x["data"].stored, x["index"].stored, int(_fill(x)) if _fills(x) else None, x.shape)
-    if planned is not None:
-        return planned
+    fill = int(_fill(x)) if x.rules.fills_beyond else None
+    if _may_be_planned(x):
+        planned = look_ups.looked_up_in(x["data"].stored, x["index"].stored, fill, x.shape)
+        if planned is not None:
+            return planned
     size = f.opd0_h * f.opd0_w
     data = x["data"].bits.reshape(f.res0_c, size)
-    words = look_ups.looked_up(data, x["index"].bits[:, :, 0], int(_fill(x)) if _fills(x) else None)
-    if words is not None:
-        return words.reshape(x.shape)
     index = x["index"].bits[:, :, 0].astype(np.int64)
+    without = _without_element(x, index, size)
+    if not without.any():
+        words = look_ups.looked_up(data, x["index"].bits[:, :, 0], fill)
+        if words is not None:
+            return words.reshape(x.shape)
     rows = np.broadcast_to(data, (f.res0_n, f.res0_c, size))
-    taken = np.take_along_axis(rows, np.minimum(index, size - 1), 2)
-    if _fills(x):
-        taken = np.where(index < size, taken, _fill(x))
-    return taken.reshape(x.shape)
+    return _filled(x, np.take_along_axis(rows, np.minimum(index, size - 1), 2), without).reshape(x.shape)
 
 
 @semantics("sg", op.CHANNEL_SCATTER, op.CHANNEL_SCATTER_HAZARD)
 def scatter_per_channel(x: Operation) -> Array:
-    """result[n, c, index[n, c, j]] = data[c, j]; a later j wins, an index out of range is ignored."""
+    """result[n, c, index[n, c, j]] = data[c, j]; a later j wins, an index that stands for no element is left out."""
     f = x.fields
-    planned = look_ups.scattered_in(x["data"].stored, x["index"].stored, x.shape)
-    if planned is not None:
-        return planned
+    if _may_be_planned(x):
+        planned = look_ups.scattered_in(x["data"].stored, x["index"].stored, x.shape, x.rules.fills_beyond)
+        if planned is not None:
+            return planned
     index = x["index"].bits[:, :, 0].astype(np.int64)
     count = f.opd1_w
     rows = x["data"].bits.reshape(f.res0_c, -1)
     size = f.res0_h * f.res0_w
+    _without_element(x, index[:, :, :count], size)
     result = x["old"].bits.reshape(f.res0_n, f.res0_c, size)
     batches, channels = np.arange(f.res0_n)[:, None], np.arange(f.res0_c)[None]
     for j in range(count):
@@ -99,7 +124,8 @@ def gather_rows(x: Operation) -> Array:
     rows = np.broadcast_to(x["data"].bits[0], (f.res0_c, f.opd0_h, f.res0_w))
     channels = np.arange(f.res0_c)[None, :, None]
     taken = rows[channels, np.minimum(index, f.opd0_h - 1)]
-    return np.where((index < f.opd0_h)[..., None], taken, _fill(x)) if _fills(x) else taken
+    is_filled = x.fields.opd2_const or x.rules.fills_beyond
+    return np.where((index < f.opd0_h)[..., None], taken, _fill(x)) if is_filled else taken
 
 
 @semantics("sgl", op.LINE_SCATTER)

@@ -6,11 +6,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tdb_dap.engine.hardware.apart import has_apart
 from tdb_dap.engine.hardware.dtypes import UI32, DType
 from tdb_dap.engine.hardware.views import Layout, Operand, View
-from tdb_dap.targets.declaration.family import Row, VendorView, constant, family
+from tdb_dap.targets.declaration.family import Bound, Row, VendorView, constant, family
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.dma.tensors import Shape4, data_type, default_strides, located, move_attributes, side
+from tdb_dap.targets.families.dma.tensors import (
+    Shape4,
+    data_type,
+    default_strides,
+    has_elements,
+    located,
+    move_attributes,
+    side,
+)
 
 
 def _channels(f: Fields) -> int:
@@ -72,6 +81,18 @@ def _listed(name: str, shape: Callable[[Fields], Shape4] | None = None) -> Vendo
     return listed
 
 
+def _has_an_index_for_each_row(bound: Bound) -> str:
+    f = bound.fields
+    rows, count = _gathered(f)[2], f.index_hsize if f.has("index_hsize") else f.dst_hsize
+    return "" if rows == count else f"it has {count} indices for {rows} rows"
+
+
+def _has_rows_apart(bound: Bound) -> str:
+    """In which order rows are written that share bytes is not known."""
+    result = bound.results["destination"]
+    return "the rows of its destination overlap" if isinstance(result, View) and not has_apart(result) else ""
+
+
 @family("dma.gather", registers=("DMA_gather",))
 class IndexedLoad:
     """destination[c, i, :] = source[c, index[c, i] - start, :], or the constant where the index is out of range."""
@@ -84,6 +105,8 @@ class IndexedLoad:
     def attributes(f: Fields) -> dict[str, Any]:
         return {"const": constant(f.constant_value, data_type(f)).value}
 
+    rules = (has_elements, _has_an_index_for_each_row)
+
 
 @family("dma.scatter", registers=("DMA_scatter",))
 class IndexedStore:
@@ -93,6 +116,7 @@ class IndexedStore:
     index = _row("index", _scatter_index, vendor=_listed("index", lambda f: (1, f.index_csize, f.dst_hsize, 1)))
     old = _row("dst", _scattered, hidden=True)
     destination = _row("dst", _scattered, True, vendor=_listed("dst"))
+    rules = (has_elements, _has_rows_apart)
 
 
 def _whole(f: Fields) -> Shape4:
@@ -133,6 +157,7 @@ class MaskedSelect:
     mask = _row("mask", _whole, strides=_default("mask"), dtype=lambda f: f.dma_dtype(f.mask_data_format))
     old = _row("dst", _compacted, strides=lambda f: (1,), hidden=True)
     destination = _row("dst", _compacted, True, strides=lambda f: (1,))
+    rules = (has_elements,)
 
 
 @family("dma.nonzero", registers=("DMA_nonzero", "sDMA_nonzero"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.strides import contiguous
 from tdb_dap.engine.hardware.views import Layout, Operand, View, strides_of
 from tdb_dap.errors import Undefined
-from tdb_dap.targets.declaration.family import Row, Shape, VendorView, family, operand, result_
+from tdb_dap.targets.declaration.family import Bound, Row, Shape, VendorView, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 
 COPY, TRANSPOSE, COLLECT, BROADCAST, DISTRIBUTE, BANK_COPY, BANK_BROADCAST = 0, 1, 2, 3, 4, 5, 6
@@ -174,6 +175,38 @@ def _tensor_attributes(f: Fields) -> dict[str, Any]:
     return attributes
 
 
+def has_elements(bound: Bound) -> str:
+    """No extent of a move is zero."""
+    for role, view in (*bound.operands.items(), *bound.results.items()):
+        if isinstance(view, View) and 0 in view.shape:
+            return f"its {role} has no elements: {view.memref}"
+    return ""
+
+
+def _sizes_fit(bound: Bound) -> str:
+    """As many elements arrive as leave; one channel becomes many in local memory only."""
+    f = bound.fields
+    source, result = bound.operands.get("source"), bound.results["destination"]
+    if f.sub == BROADCAST and not is_local(f, "dst"):
+        return "its destination is no local memory, and only there one channel becomes many"
+    given = _four(f, "dst", "size")
+    if f.sub == COLLECT and f.conventions.distributes and not is_local(f, "src"):
+        return "its source is no local memory"
+    if f.sub == DISTRIBUTE and f.conventions.distributes and not is_local(f, "dst"):
+        return "its destination is no local memory"
+    if f.sub == BROADCAST and isinstance(result, View):
+        lane = result.address // f.geometry.lane_bytes
+        if lane + result.shape[1] > f.geometry.lanes:
+            return f"it goes to {result.shape[1]} lanes from lane {lane} on, and there are {f.geometry.lanes}"
+    if f.sub == BROADCAST and f.has("dst_nsize") and 0 in (given[0], *given[2:]):
+        return f"its destination has no elements: {'x'.join(map(str, given))}"
+    if f.sub == TRANSPOSE and not f.nchw_copy and math.prod(given) != math.prod(_four(f, "src", "size")):
+        return "its source and its destination have other numbers of elements"
+    if f.sub != BROADCAST and isinstance(source, View) and isinstance(result, View) and source.size != result.size:
+        return f"its source has {source.size} elements and its destination {result.size}"
+    return ""
+
+
 @family("dma.tensor", registers=("DMA_tensor",))
 class TensorMove:
     """Copy of a tensor, element by element in n, c, h, w order; the shapes of source and destination may differ.
@@ -209,6 +242,7 @@ class TensorMove:
     )
     attributes = staticmethod(_tensor_attributes)
     vendor_attributes = staticmethod(move_attributes)
+    rules = (has_elements, _sizes_fit)
 
 
 def _side_layout(f: Fields, side: str) -> Layout:
@@ -266,6 +300,19 @@ def _matrix_row(side: str) -> Row:
     )
 
 
+def _has_blocks(bound: Bound) -> str:
+    """The sizes of the local side are those that follow from the other one."""
+    f = bound.fields
+    local, dense = ("src", "dst") if is_store(f) else ("dst", "src")
+    if not is_local(f, local) or is_local(f, dense):
+        return "it is between two memories of one kind"
+    rows, columns = _matrix_shape(f, local)
+    width, given = f.number(f"{local}_wsize"), (f.number(f"{local}_nsize"), f.number(f"{local}_csize"))
+    if not width or (rows, -(-columns // width)) != given:
+        return f"a matrix of {rows}x{columns} in blocks of {width} columns, and it says {given[0]}x{given[1]} blocks"
+    return ""
+
+
 @family("dma.matrix", registers=("DMA_matrix",))
 class MatrixMove:
     """Copy between a dense matrix in DDR and one cut into blocks of ``wsize`` columns, one lane each."""
@@ -273,6 +320,7 @@ class MatrixMove:
     source = _matrix_row("src")
     destination = _matrix_row("dst")
     attributes = staticmethod(move_attributes)
+    rules = (has_elements, _has_blocks)
 
 
 def _count(f: Fields) -> int:
@@ -291,6 +339,11 @@ def _linear_destination(f: Fields) -> tuple[int, ...]:
     return (1, f.dst_csize, 1, _count(f)) if f.sub == 1 else (_count(f),)
 
 
+def _goes_to_lanes(bound: Bound) -> str:
+    f = bound.fields
+    return "its destination is no local memory" if f.sub == 1 and not is_local(f, "dst") else ""
+
+
 @family("dma.general", registers=("DMA_general", "sDMA_general"))
 class LinearMove:
     """Copy of consecutive elements; broadcast: to the same offset of ``dst_csize`` lanes."""
@@ -303,6 +356,7 @@ class LinearMove:
         strides=lambda f: (0, 0, 0, 1) if f.sub == 1 else (1,),
     )
     attributes = staticmethod(move_attributes)
+    rules = (has_elements, _goes_to_lanes)
 
 
 def _swapped(f: Fields) -> Shape4:
@@ -329,3 +383,4 @@ class ChannelColumnSwap:
         lane_mask=lane_mask,
     )
     attributes = staticmethod(move_attributes)
+    rules = (has_elements,)

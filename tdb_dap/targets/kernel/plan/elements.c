@@ -5,7 +5,7 @@
 #define LOOKED_UP_WORDS(Word, Index)                                                                                            \
     for (int64_t i = 0; i < count; i++) {                                                                              \
         const int64_t at = ((const Index *)index)[i];                                                                  \
-        ((Word *)result)[i] = at < size ? ((const Word *)row)[at] : fills ? (Word)fill : ((const Word *)row)[size - 1]; \
+        ((Word *)result)[i] = at < size ? ((const Word *)row)[at] : (Word)fill;                                    \
     }
 
 #define LOOKED_UP_BY(Index)                                                                                               \
@@ -16,9 +16,9 @@
     else                                                                                                               \
         LOOKED_UP_WORDS(uint32_t, Index)
 
-/* result[i] = row[index[i]]; beyond its ``size`` words ``fill`` if it ``fills``, else the last one. */
+/* result[i] = row[index[i]]; beyond its ``size`` words ``fill``. */
 static void look_up_words(const void *row, int64_t size, const void *index, int index_size, int64_t count, int word,
-                      uint32_t fill, int fills, void *result)
+                      uint32_t fill, void *result)
 {
     if (index_size == 1)
         LOOKED_UP_BY(uint8_t)
@@ -53,7 +53,7 @@ static void look_up(const Elements *e)
                 move_row(chosen_words, 1, at, index->step[3], used, size);
                 at = (const char *)chosen_words;
             }
-            look_up_words(words, e->terms, at, size, used, word, e->fill, e->fills, to + (line * width + first) * word);
+            look_up_words(words, e->terms, at, size, used, word, e->fill, to + (line * width + first) * word);
         }
     }
 }
@@ -127,27 +127,53 @@ static void elements_compute(const Elements *e)
     }
 }
 
-/* Whether no element is shifted by more than a word of 64 bits has; only where every element has steps of its own. */
-int elements_shifts_fit(const Elements *e)
+/* The smallest and the largest number of an operand. */
+static void find_range(const Grid *grid, const Stored *stored, int64_t *least, int64_t *most)
 {
-    if (e->function != INT_ELEMENTS || !e->each)
-        return 1;
-    Grid amounts = e->grid;
+    const int64_t *step = stored->step;
+    int64_t n[4];
     for (int axis = 0; axis < 4; axis++)
-        if (!amounts.operands[3].step[axis])
-            amounts.shape[axis] = 1;
-    const Stored *stored = &amounts.operands[3];
-    const int64_t *n = amounts.shape, *step = stored->step;
+        n[axis] = step[axis] ? grid->shape[axis] : 1;
+    *least = INT64_MAX, *most = INT64_MIN;
     for (int64_t a = 0; a < n[0]; a++)
         for (int64_t b = 0; b < n[1]; b++)
             for (int64_t c = 0; c < n[2]; c++)
                 for (int64_t d = 0; d < n[3]; d++) {
                     const int64_t at = a * step[0] + b * step[1] + c * step[2] + d * step[3];
-                    const int64_t amount = int_at((const char *)stored->data + at * format_size[stored->format], stored->format);
-                    if (amount > LARGEST_SHIFT || amount < -LARGEST_SHIFT)
-                        return 0;
+                    const int64_t number = int_at((const char *)stored->data + at * format_size[stored->format], stored->format);
+                    *least = number < *least ? number : *least;
+                    *most = number > *most ? number : *most;
                 }
-    return 1;
+}
+
+/* Whether no index is beyond the words that it chooses from, where such a one is not said to choose another word, or none. */
+static int indices_fit(const Elements *e)
+{
+    const int is_scattered = e->function == SCATTERED, size = format_size[e->grid.operands[0].format];
+    const int64_t places = is_scattered ? e->grid.shape[2] * e->grid.shape[3] : e->terms;
+    if (e->fills || (size < 4 && places >= (int64_t)1 << 8 * size))
+        return 1;
+    Grid grid = e->grid;
+    Stored index = grid.operands[0];
+    if (is_scattered) {
+        grid.shape[2] = 1;
+        grid.shape[3] = e->terms;
+        index.step[3] = 1;
+    }
+    int64_t least, most;
+    find_range(&grid, &index, &least, &most);
+    return most < places;
+}
+
+int elements_fit(const Elements *e)
+{
+    if (e->function == LOOKED_UP || e->function == SCATTERED)
+        return indices_fit(e);
+    if (e->function != INT_ELEMENTS || !e->each)
+        return 1;
+    int64_t least, most;
+    find_range(&e->grid, &e->grid.operands[3], &least, &most);
+    return most <= LARGEST_SHIFT && least >= -LARGEST_SHIFT;
 }
 
 /* The extent [first, first + count) of an axis. */

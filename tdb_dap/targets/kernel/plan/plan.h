@@ -32,7 +32,7 @@ typedef struct {
     int kind, flushes, format, steps, rule, each, how, mode, variant;
     double low, high;
     Stored table; /* of a series or of look-ups: a row of terms for each of ``rows`` channels, repeated */
-    uint32_t fill; /* beyond the words of a row, where ``fills``, else the last of them */
+    uint32_t fill; /* beyond the words of a row; only where ``fills`` an index may be */
     int fills;
     int64_t terms, rows, channel, numbers[3]; /* channel: of the first element */
     Requantisation r;
@@ -154,7 +154,7 @@ int elements_has_table(int function);
 int elements_axes_to_cut(int function);
 void elements_store(const Elements *e, const Stored *to);
 void elements_take(Elements *e, Stored *to, int axis, int64_t first, int64_t count);
-int elements_shifts_fit(const Elements *e);
+int elements_fit(const Elements *e); /* whether the numbers of operands that say how or where to are ones that it takes */
 
 /* form.c: facts of a product that follow from its form. Those of more multiplications than product_long can be interrupted. */
 extern int64_t product_long;

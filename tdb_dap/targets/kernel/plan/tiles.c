@@ -58,7 +58,7 @@ int tiles_fit(const BoundPlan *bound, int64_t parts)
         if (!may_be_written(bound, i, parts))
             return 0;
     for (int i = 0; i < plan->tiles; i++)
-        if (!bind_tile(&plan->all[i], bound->pointers, result_tensor(bound), &e, &to) || !elements_shifts_fit(&e))
+        if (!bind_tile(&plan->all[i], bound->pointers, result_tensor(bound), &e, &to) || !elements_fit(&e))
             return 0;
     return 1;
 }

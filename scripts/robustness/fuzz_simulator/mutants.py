@@ -1,0 +1,123 @@
+"""Damaged commands beside the vendor's simulator: what it does not execute must be refused here, too.
+
+A mutant is a command of a model with one field, bit or byte changed. Nothing is known of it but what both sides do:
+
+- ``agree``: both execute it, to the same bytes; ``refused``: it is illegal, not simulated or outside of memory here
+- ``silent``: the vendor's simulator ends and ours computes without a word; ``differs``: both compute, something else
+- ``failed``: ours raises an error that is none for users
+- ``undefined``: the vendor's simulator does not agree with itself
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scripts.robustness.fuzz_simulator.bench import Bench
+from scripts.robustness.fuzz_simulator.contents import Random
+from scripts.robustness.fuzz_simulator.mutation import move_into_bench, with_registers
+from scripts.robustness.fuzz_simulator.seeds import Case
+from scripts.robustness.fuzz_simulator.variant import Variant
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.errors import NotSimulated, TdbError
+from tdb_dap.targets.declaration.fields import shared_name
+
+BROKEN = ("silent", "differs", "failed")
+"""Verdicts that are faults of ours."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A damaged command. ``change``: the field, and its numbers before and after."""
+
+    case: Case
+    change: str
+
+
+def mutants(seeds: dict[str, list[Case]], random: Random, ddr_start: int) -> Iterator[Mutant]:
+    """Mutants of all seeds in turn, without an end; each operation is as frequent as any other."""
+    names = sorted(seeds)
+    while True:
+        for name in names:
+            seed = seeds[name][int(random.integers(len(seeds[name])))]
+            variant = Variant(seed, random, "finite", ddr_start)
+            move_into_bench(variant)
+            mutant = _damaged(with_registers(variant.finished(seed.kind), random), random)
+            if mutant is not None:
+                yield mutant
+
+
+def _damaged(case: Case, random: Random) -> Mutant | None:
+    """The command with one field, bit or byte changed; None where that makes it no command at all."""
+    chip, instruction = case.chip, case.instruction
+    before = instruction.decode(case.descriptor)
+    ids = {*chip.id_fields, *chip.dependency_fields}
+    descriptor, fields = (
+        bytearray(case.descriptor),
+        [each for each in instruction.fields if each[0] in before.keys() - ids],
+    )
+    name, position, width = fields[int(random.integers(len(fields)))]
+    if random.random() < 0.5:
+        bit = position + int(random.integers(width))
+        descriptor[bit // 8] ^= 1 << bit % 8
+    else:
+        value = before[name]
+        most = (1 << width) - 1
+        choices = (0, 1, 2, most, value + 1, value - 1, 2 * value, value // 2, int(random.integers(min(most, 64) + 1)))
+        value = choices[int(random.integers(len(choices)))] & most
+        descriptor = bytearray(instruction.encode(case.descriptor, **{name: value}))
+    kind = chip.kind_of(case.engine, bytes(descriptor))
+    if bytes(descriptor) == case.descriptor or kind is None:
+        return None
+    made = replace(case, kind=kind, descriptor=bytes(descriptor))
+    if (
+        made.instruction.size != len(descriptor)
+        or made.instruction.register not in _known()
+        or made.instruction.writes_registers
+        or chip.is_system(kind)
+    ):
+        return None
+    after = made.instruction.decode(made.descriptor).get(name, 0)
+    return Mutant(made, f"{shared_name(name)}: {before[name]} -> {after}")
+
+
+def _known() -> frozenset[str]:
+    from tdb_dap.targets.families import FAMILIES
+
+    return frozenset(FAMILIES)
+
+
+def walk(bench: Bench, seeds: dict[str, list[Case]], count: int, seed: int, show: int) -> dict[str, Counter[str]]:
+    """Verdicts of ``count`` mutants by operation; prints up to ``show`` broken ones of each operation and field."""
+    random = np.random.default_rng(seed)
+    rows: dict[str, Counter[str]] = defaultdict(Counter)
+    shown: Counter[str] = Counter()
+    for number, mutant in enumerate(mutants(seeds, random, bench.ddr_start)):
+        if number >= count:
+            break
+        outcome = bench.run_mutant(mutant.case, random)
+        rows[mutant.case.name][outcome.verdict] += 1
+        key = f"{mutant.case.name} {mutant.change.split(':')[0]} {outcome.verdict}"
+        shown[key] += 1
+        if outcome.verdict in BROKEN and shown[key] <= show:
+            print(f"{bench.chip.name} {mutant.case.name} {outcome.verdict}: {mutant.change}: {_short(outcome.text)}")
+            print(f"    {_text(mutant.case)}", flush=True)
+    return dict(rows)
+
+
+def _short(text: str) -> str:
+    """The assertion out of what the vendor's simulator said, and not where its source was."""
+    return text.split("it said: ")[-1].rsplit("/", 1)[-1][:260]
+
+
+def _text(case: Case) -> str:
+    try:
+        bound = case.description.binding
+        named = [*bound.operands.items(), *((f"-> {role}", view) for role, view in bound.results.items())]
+        parts = [f"{role} {each.memref if isinstance(each, View) else each.value}" for role, each in named]
+        return f"{', '.join(parts)} {dict(case.description.attributes)}"
+    except (NotSimulated, TdbError, ArithmeticError) as error:
+        return str(error)

@@ -1,0 +1,63 @@
+"""The rules that a command keeps, or the chip has no such command.
+
+Source: what the vendor's simulators assert, and where they read beyond their buffers; ``scripts.robustness.
+fuzz_simulator --mutants`` compares them with damaged commands. Rules of one family stand beside its declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.targets.declaration.family import Bound
+
+
+def broken_rule(bound: Bound, engine: str) -> str:
+    """The first rule that a command breaks, as what is wrong with it; empty if it is legal."""
+    return next(_broken(bound, engine), "")
+
+
+def _broken(bound: Bound, engine: str) -> Iterator[str]:
+    rows = (*bound.family.operands, *bound.family.results)
+    for role, row in rows:
+        view = bound.results.get(role) if row.is_result else bound.operands.get(role)
+        if not isinstance(view, View):
+            continue
+        title = role.replace("_", " ")
+        if engine == "tiu":
+            if 0 in view.shape:
+                yield f"its {title} has no elements: {view.memref}"
+            if row.from_static is not None and row.from_static(bound.fields):
+                if view.space is not Space.STATIC:
+                    yield f"its {title} is not in static memory: {view.name}"
+            elif view.space is not Space.LOCAL and not row.is_elsewhere(bound.fields):
+                yield f"its {title} is in {view.space.title}: {view.name}"
+        yield from _misplaced(title, view)
+    for rule in bound.family.rules:
+        broken = rule(bound)
+        if broken:
+            yield broken
+
+
+def _misplaced(title: str, view: View) -> Iterator[str]:
+    itemsize = view.dtype.itemsize
+    if view.dtype.per_byte == 1 and view.address % itemsize:
+        yield f"its {title} is at {view.name}, which is no multiple of {itemsize} bytes"
+    if view.space is not Space.LOCAL or 0 in view.shape:
+        return
+    lane_bytes = view.geometry.lane_bytes
+    if view.address >= view.geometry.local_bytes:
+        yield f"its {title} begins in lane {view.address // lane_bytes} of {view.geometry.lanes}: {view.name}"
+        return
+    for part in view.segments:
+        first, last = part.offset % lane_bytes, 0
+        for axis, (extent, stride) in enumerate(zip(part.shape, part.strides, strict=True)):
+            if axis == part.lane_axis:
+                continue
+            last += max(0, (extent - 1) * stride)
+            first += min(0, (extent - 1) * stride)
+        share = view.dtype.per_byte
+        if first < 0 or (first + last) // share + itemsize > lane_bytes:
+            yield f"its {title} leaves its lane: {view.name}, {view.memref}"
+            return

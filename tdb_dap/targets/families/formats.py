@@ -1,0 +1,50 @@
+"""Rules on the number formats of one command, by the codes of its fields. Source: see ``declaration.legality``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from tdb_dap.targets.declaration.family import Bound, Rule
+from tdb_dap.targets.declaration.fields import FLOAT8, Fields
+
+FLOATS = frozenset({1, 2, 5, FLOAT8})
+WORDS = frozenset({0, 3, 4})
+"""Integers of whole bytes."""
+_NAMES = {0: "8-bit integers", 1: "f16", 2: "f32", 3: "16-bit integers", 4: "32-bit integers", 5: "bf16"}
+_NAMES |= {6: "4-bit integers", FLOAT8: "8-bit floats"}
+
+
+def named(code: int) -> str:
+    """A number format by its code, in words."""
+    return _NAMES.get(code, f"format {code}")
+
+
+def same(*fields: str, sub: Collection[int] = ()) -> Rule:
+    """The fields hold one code; ``sub``: in these operations only."""
+
+    def rule(bound: Bound) -> str:
+        f = bound.fields
+        if sub and f.sub not in sub:
+            return ""
+        codes = [f.number(name) for name in fields]
+        return "" if len(set(codes)) == 1 else f"it mixes {' with '.join(named(code) for code in dict.fromkeys(codes))}"
+
+    return rule
+
+
+def among(field: str, allowed: Collection[int] | Callable[[Fields], Collection[int]], what: str) -> Rule:
+    """The code of a field is one of those; ``what``: of what it is the format."""
+
+    def rule(bound: Bound) -> str:
+        code = bound.fields.number(field)
+        codes = allowed(bound.fields) if callable(allowed) else allowed
+        return "" if code in codes else f"its {what} cannot be {named(code)}"
+
+    return rule
+
+
+def sums(f: Fields) -> frozenset[int]:
+    """Formats of the result of a sum of products, by that of its operands."""
+    if f.opd0_prec == FLOAT8:
+        return frozenset({1, 2, FLOAT8})
+    return frozenset({f.opd0_prec, 2}) if f.opd0_prec in FLOATS else WORDS
