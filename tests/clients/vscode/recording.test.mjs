@@ -122,6 +122,8 @@ describe("a recording of two nets", () => {
     await workbench.openContainer();
     await row("being debugged").locator(".monaco-tl-twistie").click();
     await row("Launches").waitFor();
+    await workbench.shot("recording-tree-all-panes");
+    for (const pane of ["Time", "Compare", "Findings"]) await workbench.fold(pane); // ten launches need the room
     await row("launch 7").click();
     await workbench.statusBar("221/344").waitFor();
     await workbench.shot("recording-tree");
