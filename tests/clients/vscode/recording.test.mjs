@@ -122,6 +122,7 @@ describe("a recording of two nets", () => {
     await workbench.openContainer();
     await row("being debugged").locator(".monaco-tl-twistie").click();
     await row("Launches").waitFor();
+    await page.locator(".pane .monaco-button", { hasText: "Choose a Reference..." }).waitFor();
     await workbench.shot("recording-tree-all-panes");
     for (const pane of ["Time", "Compare", "Findings"]) await workbench.fold(pane); // ten launches need the room
     await row("launch 7").click();
