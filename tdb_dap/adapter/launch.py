@@ -10,7 +10,7 @@ from tdb_dap.adapter.requests.exception_breakpoints import ExceptionFilters
 from tdb_dap.adapter.requests.loading import open_program, read_configuration, take_over
 from tdb_dap.adapter.requests.sanitizers import Sanitizing, announce
 from tdb_dap.adapter.requests.stepping import run
-from tdb_dap.adapter.requests.stopped_event import end, stopped, thread_id
+from tdb_dap.adapter.requests.stopped_event import end, thread_id
 from tdb_dap.adapter.session.handlers import DEFERRED, request
 from tdb_dap.adapter.session.launch_configuration import (
     AttachArguments,
@@ -82,7 +82,7 @@ def start(session: Session, debugger: Debugger) -> None:
         session.feature(Sanitizing).forget()
     announce(session)
     if configuration.stopOnEntry and not no_debug:
-        stopped(session, debugger.last_stop)
+        run(session, debugger, lambda d: d.begin())
         return
     run(session, debugger, lambda d: d.run(), configuration.stopOnExit and not no_debug)
 

@@ -19,8 +19,8 @@ from tdb_dap.language.text_ranges import TextRange, uri_of
 from tdb_dap.language.tokens import Token
 
 _TOKEN = re.compile(
-    r"\bwait (?P<wait>[BD]\d+)"
-    r"|^\s*(?P<command>[A-Z]\w*(?:@\w+)?)(?=:)"
+    r"\bwait (?P<wait>(?:c\d+\.)?[BD]\d+)"
+    r"|^\s*(?P<command>(?:c\d+\.)?[A-Z]\w*)(?=:)"
     r"|(?P<place>%[A-Z]\w*(?:\.\d+)?) \w+\[[\d,]*\]"
     r"|(?P<mnemonic>\b[a-z]\w*(?:\.\w+)+)(?=[({ ]|$)"
 )
@@ -196,7 +196,7 @@ def _waited_for(program: Program, ordinal: int, token: str) -> int | None:
     command = program.commands[ordinal]
     for before in range(ordinal - 1, -1, -1):
         other = program.commands[before]
-        if other.core == command.core and other.subnet == command.subnet and other.token.partition("@")[0] == token:
+        if other.core == command.core and other.subnet == command.subnet and other.token == token:
             return before
     return None
 

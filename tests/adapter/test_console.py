@@ -11,6 +11,7 @@ import pytest
 from tdb_dap.adapter.console.verbs import verbs
 from tests.conftest import Toy
 from tests.dap_client import DapClient, Stop
+from tests.samples import case
 
 
 @pytest.fixture
@@ -236,3 +237,35 @@ def test_an_index_that_selects_nothing_is_an_error_of_the_expression(pooling: St
     message = refused(pooling.client, verb.format(f"in[0]{index}"))
     assert "has no such part" in message or "overlap" in message
     assert "internal" not in message
+
+
+def test_commands_of_several_cores_have_names_of_their_own(client: DapClient) -> None:
+    client.launch(case("toy_bm1688_f16c2").path)
+    client.expect_stopped("entry")
+    assert "B2 names a command of 2 cores; it stops at each: c0.B2, c1.B2" in client.console("b B2")
+    assert refused(client, "goto B2").endswith("B2 names 2 commands: c0.B2 (command 4), c1.B2 (command 90)")
+    client.console("goto c1.B2")
+    assert client.expect_stopped("goto").ordinal == 90
+    assert client.console("explain").startswith("c1.B2, command 90 of 101, TIU, core 1")
+    client.console("c")
+    assert client.expect_stopped("step").frames[0].name == "main (finished)"
+    client.console("rc")
+    assert client.expect_stopped("breakpoint").frame("command").name == "system.wait_msg c1.B2"
+
+
+@pytest.mark.parametrize(
+    ("name", "ordinal"),
+    [("gather_elem_bm1688_f16c2", 6), ("toy_bm1688_f16c2", 0), ("scatter_nd_bm1690_f16c8", 18)],
+)
+def test_a_session_on_several_cores_begins_at_the_first_op(client: DapClient, name: str, ordinal: int) -> None:
+    client.launch(case(name).path)
+    stop = client.expect_stopped("entry")
+    assert stop.ordinal == ordinal
+    assert stop.frame("op").name.startswith("tpu.")
+    client.console("s")
+    assert client.expect_stopped("entry").ordinal == 0
+
+
+def test_what_comes_before_the_first_op_can_be_stopped_at(client: DapClient) -> None:
+    client.launch(case("gather_elem_bm1688_f16c2").path, commands=["b c1.B1"])
+    assert client.expect_stopped("breakpoint").frame("command").name.endswith("c1.B1")

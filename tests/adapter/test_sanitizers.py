@@ -17,15 +17,15 @@ def test_a_race_is_known_before_the_program_runs_and_stops_it_in_both_directions
     client.launch(RACE, sanitizers=["hazard"])
     stop = client.expect_stopped("entry")
     [found] = client.request("tdb/findings")["findings"]
-    assert (found["sanitizer"], found["severity"], found["command"]["token"]) == ("hazard", "error", "D6")
-    assert [(other["token"], other["core"]) for other in found["related"]] == [("B4", 3)]
+    assert (found["sanitizer"], found["severity"], found["command"]["token"]) == ("hazard", "error", "c3.D6")
+    assert [(other["token"], other["core"]) for other in found["related"]] == [("c3.B4", 3)]
     assert found["path"] == str(RACE / "final.mlir")
     told = next(body for body in client.raw.events("output") if "nothing orders them" in body["output"])
     assert (told["source"]["name"], told["line"]) == ("final.mlir", found["command"]["line"])
     client.resume()
     stop = client.expect_stopped("exception")
     assert stop.description == "Two engines touch the same bytes in no certain order"
-    assert "D6 waits for B2 and not for B4" in stop.text
+    assert "c3.D6 waits for c3.B2 and not for c3.B4" in stop.text
     assert stop.frame("op").line == found["command"]["line"]
     client.reverse()
     client.expect_stopped("entry")

@@ -69,6 +69,17 @@ def test_dis_prints_the_listing(toy: Toy, tmp_path: Path) -> None:
     assert file.read_text() == text
 
 
+def test_dis_of_one_core(tmp_path: Path) -> None:
+    model = case("toy_bm1688_f16c2").path
+    names = [line.split()[0] for line in tdb_dap("dis", "--core", 1, model).stdout.splitlines()[2:]]
+    assert names == [f"c1.{name}:" for name in "B1 D1 B2 D2 D3 B3 D4 B4 D5 B5 D6".split()]
+    rows = tdb_dap("dis", "--core", 1, "--format", "json", model).stdout.splitlines()
+    assert {json.loads(row)["core"] for row in rows} == {1}
+    assert len(rows) == len(names)
+    refused = tdb_dap("dis", "--core", 2, model)
+    assert (refused.returncode, "this model runs on 2 cores" in refused.stderr) == (2, True)
+
+
 def test_dis_in_the_vendor_s_words(toy: Toy) -> None:
     recorded = [entry["asm"] for entry in case("toy_bm1684x_f32").trace]
     lines = [line.strip() for line in tdb_dap("dis", "--format", "tdb", toy.directory).stdout.splitlines()]

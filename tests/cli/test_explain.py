@@ -37,9 +37,16 @@ def test_what_nobody_has_written_is_there_from_the_start(capsys: pytest.CaptureF
     assert starting(lines, "waits") == ["waits      for nothing but its own engine, DMA"]
 
 
-def test_messages_between_cores(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = explained(capsys, case("toy_bm1688_f16c2").path, "B2@core1")
+@pytest.mark.parametrize("name", ["c1.B2", "B2@core1", "B2C1"])
+def test_messages_between_cores(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    lines = explained(capsys, case("toy_bm1688_f16c2").path, name)
+    assert lines[:2] == ["c1.B2, command 90 of 101, TIU, core 1", "  c1.B2: system.wait_msg  wait c1.D1"]
     assert starting(lines, "waits for  message")[0].endswith("which has to be sent 4 times")
+
+
+def test_a_name_of_several_cores_is_each_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = explained(capsys, case("toy_bm1688_f16c2").path, "B2")
+    assert [line.split(",")[0] for line in lines if ", command " in line] == ["c0.B2", "c1.B2"]
 
 
 def test_an_op_through_all_levels(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def test_only_new_findings_of_sanitizers_fail(sanitize: Callable[..., Job], tmp_
     assert sanitize("hazard", "unused").run("--write-baseline", known).returncode == 1
     again = sanitize("hazard", "unused").run("--baseline", known, "--strict")
     assert (again.returncode, again.stdout.splitlines()[-1]) == (0, "baseline: 0 new, 2 known, 0 gone")
-    assert "final.mlir:36: note: known: D6 dma.tensor.broadcast" in again.stdout
+    assert "final.mlir:36: note: known: c3.D6 dma.tensor.broadcast" in again.stdout
     # what was not looked for has not gone
     one = sanitize("unused").run("--baseline", known)
     assert one.stdout.splitlines()[-1] == "baseline: 0 new, 1 known, 0 gone"

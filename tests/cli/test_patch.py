@@ -78,6 +78,21 @@ def test_what_cannot_be_done_is_one_line_and_leaves_no_file(
     assert not output.exists()
 
 
+@pytest.mark.parametrize("options", [["--set", "B2.res0_n=1"], ["--until", "B2"]])
+def test_a_name_of_several_cores_is_asked_about(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "patched.bmodel"
+    assert main(["patch", str(case("toy_bm1688_f16c2").path), "-o", str(output), *options]) == 2
+    assert "B2 names 2 commands: c0.B2 (command 4), c1.B2 (command 90)" in capsys.readouterr().err
+
+
+def test_a_command_of_one_core_is_patched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "patched.bmodel"
+    assert main(["patch", str(case("toy_bm1688_f16c2").path), "-o", str(output), "--set", "c1.B3.res0_n=2"]) == 0
+    assert "c1.B3 arith.cast: res0_n = 2 instead of 1" in capsys.readouterr().out
+
+
 def test_a_chip_without_a_command_that_does_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "patched.bmodel"
     assert main(["patch", str(case("toy_bm1684_f32").path), "-o", str(output), "--until", "B3"]) == 2

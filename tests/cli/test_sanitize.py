@@ -30,16 +30,16 @@ def test_findings_read_like_those_of_a_compiler(tmp_path: Path) -> None:
     done = tdb_dap("sanitize", RACE, "--sanitizers", "hazard", *options)
     assert done.returncode == 1, done.stderr
     first, *_, note, last = done.stdout.splitlines()
-    assert first.startswith(f"{RACE / 'final.mlir'}:36: error: D6 dma.tensor.broadcast of core 3 writes 128 bytes")
-    assert first.endswith("D6 waits for B2 and not for B4, B4 for D5 [hazard]")
-    assert note == f"{RACE / 'final.mlir'}:36: note: B4 mm2.nn is here"
+    assert first.startswith(f"{RACE / 'final.mlir'}:36: error: c3.D6 dma.tensor.broadcast writes 128 bytes")
+    assert first.endswith("c3.D6 waits for c3.B2 and not for c3.B4, c3.B4 for c3.D5 [hazard]")
+    assert note == f"{RACE / 'final.mlir'}:36: note: c3.B4 mm2.nn is here"
     assert last == "1 error, 0 warnings in 159 commands: 1 hazard"
 
     found = SanitizerReport.model_validate_json(reports[0].read_text())
     [finding] = found.findings
-    assert (finding.command.token, finding.command.core, finding.command.location) == ("D6", 3, "gemm15_Gemm")
-    assert [other.token for other in finding.related] == ["B4"]
-    assert "| hazard | error | 36 | tpu.MatMul | 77 | D6 dma" in reports[1].read_text()
+    assert (finding.command.token, finding.command.core, finding.command.location) == ("c3.D6", 3, "gemm15_Gemm")
+    assert [other.token for other in finding.related] == ["c3.B4"]
+    assert "| hazard | error | 36 | tpu.MatMul | 77 | c3.D6 dma" in reports[1].read_text()
     [run] = json.loads(reports[2].read_text())["runs"]
     [result] = run["results"]
     rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]

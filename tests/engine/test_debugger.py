@@ -51,6 +51,8 @@ def stops(debugger: Debugger, text: str, **more: Any) -> list[int]:
         ("B3", [5]),
         ("T3", [5]),
         ("D6", [28]),
+        ("c0.B3", [5]),
+        ("c1.B3", []),
         ("B3@core0", [5]),
         ("B3@core1", []),
         ("%17", [5]),

@@ -297,7 +297,7 @@ def test_places_can_be_cut() -> None:
             "uninitialized",
             "14 of 16 bytes from R4 that are uninitialised as bias",
         ),
-        ("toy_bm1690_f16c4", "hazard", "D6 waits for B2 and not for B4"),
+        ("toy_bm1690_f16c4", "hazard", "c3.D6 waits for c3.B2 and not for c3.B4"),
     ],
 )
 def test_faults_of_a_real_compiler_are_found(name: str, sanitizer: str, text: str) -> None:

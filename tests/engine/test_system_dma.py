@@ -111,16 +111,16 @@ def test_the_engine_has_a_name_of_its_own_and_can_be_stopped_at() -> None:
     stop = debugger.run()
     assert stop.reason == "breakpoint"
     command = debugger.program.commands[debugger.ordinal]
-    assert (command.engine, command.core, command.token) == ("sdma", 3, "M7")
-    assert command.asm == "M7: %L30.0x6980000000 bf16[2048] = dma.general(source = 0.0 bf16)"
+    assert (command.engine, command.core, command.token) == ("sdma", 3, "c3.M7")
+    assert command.asm == "c3.M7: %L30.0x6980000000 bf16[2048] = dma.general(source = 0.0 bf16)"
 
 
 def test_its_commands_are_explained_by_their_token(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(MODEL), "M12@core3"]) == 0
     text = capsys.readouterr().out
-    assert "M12, command 554 of 760, SDMA, core 3" in text
-    assert "written by D15 dma.tensor" in text
-    assert "read by D24 dma.matrix" in text
+    assert "c3.M12, command 554 of 760, SDMA, core 3" in text
+    assert "D15 dma.tensor" in text
+    assert "read by c3.D24 dma.matrix" in text
 
 
 def test_parts_and_equal_constants_need_no_order(tmp_path: Path) -> None:

@@ -124,3 +124,21 @@ def test_the_listing_of_a_session_is_never_called_wrong(text: str) -> None:
         assert await asm.outline() == []
 
     session(scenario)
+
+
+def test_names_of_several_cores_lead_to_the_command_of_their_core(tmp_path: Path) -> None:
+    model = case("toy_bm1688_f16c2").path
+    for file in model.iterdir():
+        if file.name.startswith(("compilation", "final", "tensor_location")):
+            shutil.copy(file, tmp_path)
+    listing = tmp_path / "toy.tdbasm"
+    listing.write_text(open_program(model).listing.text)
+
+    async def scenario(editor: Editor) -> None:
+        asm = await editor.open(listing, language="tdb-asm")
+        waiting = asm.line_of("  c1.B2: ")
+        await asm.expect_definition(waiting, "c1.D1", (asm, asm.line_of("  c1.D1: ")))
+        await asm.expect_hover(waiting, "c1.D1", "c1.D1, command")
+        await asm.expect_hover(waiting, "c1.B2", "c1.B2, command 90")
+
+    session(scenario)

@@ -102,16 +102,23 @@ describe("the list of what has been compared", () => {
   it("accuses nothing on other inputs, and offers to choose the right ones", async () => {
     sessions.results = { rows: [], first: null, path: null, withheld: "all inputs are zero" };
     await sessions.stop();
-    assert.equal(view().message, "Nothing is compared: all inputs are zero.");
+    assert.equal(view().message, ""); // a message would hide the button
     assert.equal(view().badge, undefined);
     assert.equal(contexts.get(CONTEXT.missing), "inputs");
   });
 
   it("offers to choose a reference where there is none", async () => {
-    sessions.results = new Error("nothing to compare with");
+    sessions.results = new Error("nothing to compare with; reload reference FILE gives it");
     await sessions.stop();
-    assert.equal(view().message, "nothing to compare with");
+    assert.equal(view().message, "");
     assert.equal(contexts.get(CONTEXT.missing), "reference");
+  });
+
+  it("says why it could not compare", async () => {
+    sessions.results = new Error("the program is running");
+    await sessions.stop();
+    assert.equal(view().message, "the program is running");
+    assert.equal(contexts.get(CONTEXT.missing), "");
   });
 
   it("asks for nothing while it is hidden, until the program stands at a result that differs", async () => {

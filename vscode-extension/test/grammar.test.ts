@@ -179,6 +179,11 @@ describe("the colours of the disassembly", async () => {
   });
 
   it("of a block that opens a barrier between cores", () => {
+    check(asm, "  c1.D2: dma.sys.sys_wait  wait c1.B2", [
+      ["c1.D2", "entity.name.tag.command"],
+      ["wait", "keyword.other.wait"],
+      ["c1.B2", "entity.name.tag.command"],
+    ]);
     check(asm, '%D13C0, %msg30 = "@core_0"(%D12C0) { // run_mode=TPU_STATIC', [
       ["%msg30", "entity.name.tag.message"],
       ["@core_0", "entity.name.label.core"],

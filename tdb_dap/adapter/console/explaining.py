@@ -6,15 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.verbs import verb
-from tdb_dap.engine.control.breakpoint_specs import resolve
+from tdb_dap.engine.control.breakpoint_specs import COMMAND, commands_named
 from tdb_dap.engine.program.op_lookup import records_named
 from tdb_dap.errors import BadExpression, BadInput
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.handles import Frame
     from tdb_dap.adapter.session.session import Session
-
-_COMMAND = re.compile(r"[BDCMSH]\d+(@core\d+)?")
 
 
 @verb(
@@ -30,11 +28,8 @@ def _explain(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest:
         focus = frame.focus if frame is not None else session.debugger.last_stop.focus
         return "\n".join(explain_command(program, min(focus, len(program.commands) - 1)))
-    if _COMMAND.fullmatch(rest):
-        place = resolve(program, rest)
-        if not place.spans:
-            raise BadExpression(place.message)
-        return "\n".join(explain_command(program, place.spans[0][0]))
+    if re.fullmatch(COMMAND, rest):
+        return "\n\n".join("\n".join(explain_command(program, n)) for n in commands_named(program, rest))
     try:
         lines = {record.line for record in records_named(program.source, rest)}
     except BadInput as error:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tdb_dap.adapter.console.verbs import count, resume_quietly, verb
 from tdb_dap.adapter.requests.stopped_event import end
+from tdb_dap.engine.control.breakpoint_specs import COMMAND, command_named
 from tdb_dap.engine.control.stepping import Unit
 from tdb_dap.errors import BadExpression
 
@@ -85,11 +87,18 @@ def _back(session: Session, rest: str, frame: Frame | None) -> str:
     return resume_quietly(session, lambda d: d.step(-number), by_instruction=True)
 
 
-@verb("goto", usage="[launch|token] N", help="to the moment when N commands have been executed, a launch or a token")
+@verb(
+    "goto",
+    usage="[launch|token] N | B12",
+    help="to the moment when N commands have been executed, a launch, a token or a command",
+)
 def _goto(session: Session, rest: str, frame: Frame | None) -> str:
+    if re.fullmatch(COMMAND, rest):
+        named = command_named(session.debugger.program, rest)
+        return resume_quietly(session, lambda d: d.travel(named), by_instruction=True)
     word, _, number = rest.rpartition(" ")
     if not number.isdigit() or word.strip() not in ("", "launch", "token"):
-        raise BadExpression("goto takes the number of a command, or launch or token and its number")
+        raise BadExpression("goto takes the number or name of a command, or launch or token and its number")
     program = session.debugger.program
     starts = {"": type(program).require_ordinal, "launch": _start_of_launch, "token": _start_of_token}
     ordinal = starts[word.strip()](program, int(number))

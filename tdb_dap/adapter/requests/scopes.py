@@ -165,8 +165,8 @@ def _sync(session: Session, command: Command) -> list[Node]:
         "subnet": command.subnet,
     }
     if command.dep:
-        letter, other = ("D", "dma") if command.engine == "tiu" else ("B", "tiu")
-        rows["waits for"] = f"{letter}{command.dep}{_place_of(session, command, other)}"
+        other = "dma" if command.engine == "tiu" else "tiu"
+        rows["waits for"] = f"{command.awaited_token}{_place_of(session, command, other)}"
     return [leaf(name, row) for name, row in rows.items()]
 
 

@@ -21,6 +21,7 @@ from tdb_dap.errors import NotSimulated
 
 ENGINES = ("tiu", "dma", "cdma", "cpu", "dynamic", "sdma", "hau", "host", "gde")
 _LETTERS = {"tiu": "B", "dma": "D", "cdma": "C", "sdma": "M", "host": "H"}
+_WITHOUT_CORE = ("cpu", "dynamic", "host")
 _CACHED = 1 << 14
 _CACHED_OF_MORE = 1 << 10
 """Commands that are kept of a program with more than ``_CACHED``: a run through all of it finds none of them again."""
@@ -176,7 +177,7 @@ class Command:
             return self._commands.target.vendor_text(self.description, self.engine, (self.id, listed))
         except NotSimulated:
             other = "D" if self.engine == "tiu" else "B"
-            return f'%{self.token} = "{self.name}"(%{other}{listed})'
+            return f'%{self.short_token} = "{self.name}"(%{other}{listed})'
 
     @property
     def mlir_lines(self) -> tuple[int, ...]:
@@ -184,9 +185,23 @@ class Command:
         return self._commands.lines_of(self.ordinal)
 
     @property
-    def token(self) -> str:
-        """Short name: B23 (TIU), D465 (DMA), M7 (system DMA)."""
+    def short_token(self) -> str:
+        """Short name within its core: B23 (TIU), D465 (DMA), M7 (system DMA)."""
         return f"{_LETTERS.get(self.engine, 'S')}{self.id}"
+
+    @property
+    def token(self) -> str:
+        """Short name: B23; with the core if the program has several: c1.B23. Subnets and the host have no core."""
+        return f"{self._core_prefix}{self.short_token}"
+
+    @property
+    def awaited_token(self) -> str:
+        """Short name of the command of the other engine that it waits for; empty if it waits for none."""
+        return f"{self._core_prefix}{'D' if self.engine == 'tiu' else 'B'}{self.dep}" if self.dep else ""
+
+    @property
+    def _core_prefix(self) -> str:
+        return f"c{self.core}." if self._commands.core_count > 1 and self.engine not in _WITHOUT_CORE else ""
 
     def __repr__(self) -> str:
         return f"<Command {self.ordinal}: {self.asm}>"
@@ -273,6 +288,11 @@ class Commands(Sequence[Command]):
         return writes
 
     @cached_property
+    def core_count(self) -> int:
+        """Cores up to the last that has a command."""
+        return max(1, int(self.columns.core.max(initial=0)) + 1)
+
+    @cached_property
     def encoded(self) -> EncodedCommands | None:
         """All commands as they are stored; None where they are not all of one target."""
         if not self._has_one_target:
@@ -328,8 +348,7 @@ def operand_text(operand: Operand) -> str:
 
 def command_text(command: Command) -> str:
     """One line of the listing."""
-    other = "D" if command.engine == "tiu" else "B"
-    wait = f"  wait {other}{command.dep}" if command.dep else ""
+    wait = f"  wait {command.awaited_token}" if command.dep else ""
     try:
         description = command.description
     except NotSimulated:

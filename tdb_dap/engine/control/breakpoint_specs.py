@@ -70,6 +70,9 @@ class BreakpointLocation:
     """
 
 
+COMMAND = r"(?:c(?P<core>\d+)\.)?(?P<id>[BTDCMH]\d+)(?:(?:@core|C)(?P<vendor_core>\d+))?"
+"""Short name of a command: B23, or c1.B23 where there are several cores; as the vendor writes it, B23C1."""
+
 Resolver = Callable[["Program", "re.Match[str]"], BreakpointLocation]
 
 
@@ -187,16 +190,31 @@ def _listing_line(program: Program, match: re.Match[str]) -> BreakpointLocation:
     return BreakpointLocation(((ordinal, ordinal),), line, moved)
 
 
-@form("command id", r"(?P<engine>[BTDMH])(?P<id>\d+)(?:(?:@core|C)(?P<core>\d+))?", "B23@core1", "command")
+@form("command id", COMMAND, "c1.B23", "command")
 def _command_id(program: Program, match: re.Match[str]) -> BreakpointLocation:
-    engine = {"D": "dma", "M": "sdma", "H": "host"}.get(match["engine"], "tiu")
-    number, core = int(match["id"]), match["core"]
-    return BreakpointLocation(
-        spans_of_commands(
-            program,
-            lambda c: c.engine == engine and c.id == number and (core is None or c.core == int(core)),
-        )
-    )
+    wanted = match["id"].replace("T", "B")
+    core = match["core"] or match["vendor_core"]
+    commands = [c for c in program.commands if c.short_token == wanted and (core is None or c.core == int(core))]
+    names = list(dict.fromkeys(c.token for c in commands))
+    message = f"{match[0]} names a command of {len(names)} cores; it stops at each: {', '.join(names)}"
+    return BreakpointLocation(tuple((c.ordinal, c.ordinal) for c in commands), message=message if names[1:] else "")
+
+
+def commands_named(program: Program, text: str) -> tuple[int, ...]:
+    """Ordinals of the commands that ``COMMAND`` names; BadExpression if there are none."""
+    location = resolve(program, text)
+    if not location.spans:
+        raise BadExpression(location.message)
+    return tuple(first for first, _ in location.spans)
+
+
+def command_named(program: Program, text: str) -> int:
+    """The ordinal of the one command that ``COMMAND`` names; BadExpression lists them if there are several."""
+    ordinals = commands_named(program, text)
+    if len(ordinals) > 1:
+        choices = ", ".join(f"{program.commands[ordinal].token} (command {ordinal})" for ordinal in ordinals)
+        raise BadExpression(f"{text} names {len(ordinals)} commands: {choices}")
+    return ordinals[0]
 
 
 @form("address", rf"{ADDRESS}(?:\+(?P<size>0x[0-9a-fA-F]+|\d+))?(?P<access>[rw]{{0,2}})", "R4.64+4096", "command")

@@ -136,6 +136,17 @@ class Debugger:
         """Go back to the previous stop or the start."""
         return self._backwards(0, "entry")
 
+    def begin(self) -> Stop:
+        """From the start past what the host or several cores do before the first op.
+
+        Ends early where there is another reason to stop.
+        """
+        program = self.program
+        if program.core_count == 1 and not program.launches:
+            return self.last_stop
+        first = min((record.first for record in program.source.records if record.ordinals), default=0)
+        return self._forwards(first, "entry") if first > self.ordinal else self.last_stop
+
     def run_to(self, ordinal: int) -> Stop:
         """Execute until ``ordinal`` commands are done; ends early where there is another reason to stop."""
         if not self.ordinal <= ordinal <= len(self.program.commands):
@@ -247,7 +258,7 @@ class Debugger:
             return self._finish(self.inspector.stop("step"))
         return self._forwards(target)
 
-    def _forwards(self, target: int | None) -> Stop:
+    def _forwards(self, target: int | None, reached: Reason = "step") -> Stop:
         """Execute until ``target`` commands are done, or there is another reason to stop; None: to the end."""
         self._watch_again()
         while not self.at_end:
@@ -262,7 +273,7 @@ class Debugger:
                 self._found[self.ordinal] = finding
             stop = self._reason_to_stop(finding)
             if target is not None and self._has_reached(target) and (stop is None or stop.reason == "breakpoint"):
-                stop = self.inspector.stop("step", breakpoints=stop.breakpoints if stop else ())
+                stop = self.inspector.stop(reached, breakpoints=stop.breakpoints if stop else ())
             if stop is None and self._interrupted():
                 stop = self.inspector.stop("pause")
             if stop is not None:

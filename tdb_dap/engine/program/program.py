@@ -104,7 +104,7 @@ class Program(ABC):
         self.outputs = tuple(Tensor.of(info, target.geometry) for info in stage.outputs)
         self.commands = Commands(columns, target, payload, stage.subnets, stand_ins, self._lines_of, target_at, part_at)
         self.commands.content = self.content
-        self.core_count = max(1, int(columns.core.max(initial=0)) + 1)
+        self.core_count = self.commands.core_count
 
     source: SourceMap
     subnets: tuple[Subnet, ...]

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def title_of(command: Command) -> str:
-    """``B12 conv.normal``, with the core where it is not the first."""
-    return f"{command.token} {command.name}" + (f" of core {command.core}" if command.core else "")
+    """``B12 conv.normal``"""
+    return f"{command.token} {command.name}"
 
 
 def place_text(place: ByteRanges, geometry: Geometry) -> str:

@@ -79,9 +79,5 @@ def _missing(one: Command, other: Command) -> str:
             f"no message of core {one.core} after {one.token} reaches core {other.core} before {other.token}, "
             "nor the other way round"
         )
-    return f"{other.token} waits for {_waits(other)} and not for {one.token}, {one.token} for {_waits(one)}"
-
-
-def _waits(command: Command) -> str:
-    letter = "D" if command.engine == "tiu" else "B"
-    return f"{letter}{command.dep}" if command.dep else "nothing"
+    awaited = [command.awaited_token or "nothing" for command in (one, other)]
+    return f"{other.token} waits for {awaited[1]} and not for {one.token}, {one.token} for {awaited[0]}"

@@ -19,7 +19,7 @@ def is_suppressed(program: Program, finding: Finding, patterns: tuple[str, ...])
     """Whether a pattern fits the place of a finding or of a command that is related to it.
 
     A pattern is the name of a location, an op name (both may hold ``*``), ``mlir:31``, or the short name of a command
-    (``B23``).
+    (``B23``, of any core, or ``c1.B23``).
     """
     return any(
         fits(name, pattern)
@@ -31,7 +31,8 @@ def is_suppressed(program: Program, finding: Finding, patterns: tuple[str, ...])
 
 def places_of(program: Program, ordinal: int) -> tuple[str, ...]:
     """Names by which a pattern can select a command."""
-    names = [program.commands[ordinal].token]
+    command = program.commands[ordinal]
+    names = [command.token, command.short_token]
     for record in program.source.records_of(ordinal):
         names += [f"mlir:{record.line}", record.opcode, *(value.name for value in record.results)]
     return tuple(names)

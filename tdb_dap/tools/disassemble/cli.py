@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdb_dap.cli.options import model_arguments
 from tdb_dap.engine.files.atomic_files import refuse_unwritable, whole_file
+from tdb_dap.engine.rendering.printable import counted
+from tdb_dap.errors import BadInput
 from tdb_dap.tools.disassemble.vendor_module import vendor_lines
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="native",
         help="print our listing (native, default), the vendor disassembler's (tdb), or one JSON object a line (json)",
     )
+    parser.add_argument("--core", metavar="N", type=int, help="print the commands of this core only")
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="write to this file (default: standard output)"
     )
@@ -38,7 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.output is not None:
         refuse_unwritable(arguments.output)
-    lines = _FORMATS[arguments.format](open_program(arguments.context, arguments.net, arguments.stage))
+    program = open_program(arguments.context, arguments.net, arguments.stage)
+    lines = _lines(program, arguments.format, arguments.core)
     if arguments.output is None:
         for line in lines:
             print(line)
@@ -48,16 +52,34 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _native(program: Program) -> Iterator[str]:
-    yield from program.listing.text.splitlines()
+def _lines(program: Program, form: str, core: int | None) -> Iterator[str]:
+    if core is None:
+        return _FORMATS[form](program, lambda command: True)
+    if form == "tdb":
+        raise BadInput("--core: the vendor's text has all cores; leave --format tdb out")
+    if not 0 <= core < program.core_count:
+        raise BadInput(f"--core {core}: this model runs on {counted(program.core_count, 'core')}, from 0 on")
+    return _FORMATS[form](program, lambda command: command.core == core)
 
 
-def _json(program: Program) -> Iterator[str]:
-    for command in program.commands:
+def _native(program: Program, is_wanted: Callable[[Command], bool]) -> Iterator[str]:
+    listing = program.listing
+    for number, text in enumerate(listing.text.splitlines(), 1):
+        ordinal = listing.ordinal_at(number)
+        if ordinal is None or is_wanted(program.commands[ordinal]):
+            yield text
+
+
+def _json(program: Program, is_wanted: Callable[[Command], bool]) -> Iterator[str]:
+    for command in filter(is_wanted, program.commands):
         yield json.dumps(_object(command))
 
 
-_FORMATS = {"native": _native, "tdb": vendor_lines, "json": _json}
+def _vendor(program: Program, is_wanted: Callable[[Command], bool]) -> Iterator[str]:
+    return vendor_lines(program)
+
+
+_FORMATS = {"native": _native, "tdb": _vendor, "json": _json}
 
 
 def _object(command: Command) -> dict[str, Any]:

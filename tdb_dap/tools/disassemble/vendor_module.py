@@ -142,7 +142,7 @@ def _message(command: Command, message: Message, last: bool) -> str:
 
 
 def _token(command: Command) -> str:
-    return f"{command.token}C{command.core}"
+    return f"{command.short_token}C{command.core}"
 
 
 def _dependency(program: Program, command: Command) -> str:

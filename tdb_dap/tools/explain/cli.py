@@ -6,9 +6,6 @@ import argparse
 import re
 
 from tdb_dap.cli.options import model_arguments
-from tdb_dap.errors import BadInput
-
-_COMMAND = re.compile(r"[BDCMSH]\d+(@core\d+)?")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain each. 0: done."""
-    from tdb_dap.engine.control.breakpoint_specs import resolve
+    from tdb_dap.engine.control.breakpoint_specs import COMMAND, commands_named
     from tdb_dap.engine.program.op_lookup import records_named
     from tdb_dap.tools.explain.command import explain_command
     from tdb_dap.tools.explain.op import explain_op
@@ -31,12 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     for number, what in enumerate(arguments.what):
         if number:
             print()
-        if _COMMAND.fullmatch(what):
-            place = resolve(program, what)
-            if not place.spans:
-                raise BadInput(f"{arguments.context}: {place.message}")
-            for first, _ in place.spans:
-                print("\n".join(explain_command(program, first)))
+        if re.fullmatch(COMMAND, what):
+            print("\n\n".join("\n".join(explain_command(program, n)) for n in commands_named(program, what)))
         else:
             for line in sorted({record.line for record in records_named(program.source, what)}):
                 print("\n".join(explain_op(program, line)))

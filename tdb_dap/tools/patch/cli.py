@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tdb_dap.cli.options import model_arguments
+from tdb_dap.engine.control.breakpoint_specs import COMMAND, command_named
 from tdb_dap.engine.machine.npz import read_npy, read_npz
 from tdb_dap.errors import BadInput
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.hardware.dtypes import Array
     from tdb_dap.engine.program.program import Program
 
-_FIELD = re.compile(r"([BDM]\d+(?:@core\d+)?)\.([^=]+)=(\w+)")
+_FIELD = re.compile(rf"(?P<command>{COMMAND})\.(?P<field>[^=]+)=(?P<value>\w+)")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,8 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
         for text in arguments.set:
             match = _FIELD.fullmatch(text)
             if match is None:
-                raise BadInput(f"--set {text}: write B12.opd0_h=7 or D3@core1.FIELD=0x10")
-            editor.set_field(match[1], match[2], _number(match[3], text))
+                raise BadInput(f"--set {text}: write B12.opd0_h=7 or c1.D3.FIELD=0x10")
+            editor.set_field(match["command"], match["field"], _number(match["value"], text))
         for text in arguments.weight:
             name, equals, what = text.partition("=")
             if not equals:
@@ -89,12 +90,8 @@ def _numbers(text: str, name: str) -> Array:
 
 def _after(program: Program, text: str) -> int:
     """The ordinal after an op or a command."""
-    from tdb_dap.engine.control.breakpoint_specs import resolve
     from tdb_dap.engine.program.op_lookup import records_named
 
-    if re.fullmatch(r"[BDM]\d+(@core\d+)?", text):
-        place = resolve(program, text)
-        if not place.spans:
-            raise BadInput(place.message)
-        return place.spans[-1][1] + 1
+    if re.fullmatch(COMMAND, text):
+        return command_named(program, text) + 1
     return max(record.last for record in records_named(program.source, text) if record.ordinals) + 1

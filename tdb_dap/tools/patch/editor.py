@@ -15,6 +15,7 @@ import numpy as np
 
 from tdb_dap.engine.bmodel import bmodel_generated as fb
 from tdb_dap.engine.bmodel.file import HEADER_BYTES
+from tdb_dap.engine.control.breakpoint_specs import command_named
 from tdb_dap.engine.files.atomic_files import whole_path
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory
@@ -72,9 +73,9 @@ class Editor:
         self._stack.__exit__(kind, error, trace)
 
     def set_field(self, token: str, field: str, value: int) -> None:
-        """Another value in a field of the command ``B12`` or ``D3@core1``; BadInput says what does not fit."""
+        """Another value in a field of the command ``B12`` or ``c1.D3``; BadInput says what does not fit."""
         program, target = self._program, self._program.target
-        ordinal = _ordinal(program, token)
+        ordinal = command_named(program, token)
         command = program.commands[ordinal]
         if field not in command.fields:
             raise BadInput(f"{token} ({command.name}) has no field {field!r}; it has {', '.join(command.fields)}")
@@ -201,15 +202,6 @@ def _place(table: Any, member: int) -> int | None:
     """Position of a member of a table in the metadata block; None if it is left out."""
     offset = table._tab.Offset(member)
     return int(table._tab.Pos + offset) if offset else None
-
-
-def _ordinal(program: Program, token: str) -> int:
-    from tdb_dap.engine.control.breakpoint_specs import resolve
-
-    place = resolve(program, token)
-    if len(place.spans) != 1 or place.spans[0][0] != place.spans[0][1]:
-        raise BadInput(place.message or f"{token} is not one command; write B12 or D3, with @core1 after it")
-    return place.spans[0][0]
 
 
 def _weight(program: Program, name: str) -> View:

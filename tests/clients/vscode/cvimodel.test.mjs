@@ -41,7 +41,7 @@ describe("a .cvimodel", () => {
     await workbench.shot("cvimodel-tensor");
   });
 
-  step("steps over the op, and back again", async () => {
+  step("steps over the op, and back again; the end is a stop, where Step Back works", async () => {
     await workbench.key("F10");
     await eventually("the yellow line to move", async () => {
       const yellow = await workbench.yellowLine();
@@ -51,6 +51,11 @@ describe("a .cvimodel", () => {
     await workbench.stoppedAt(POOL);
     await workbench.command("Remove All Breakpoints");
     await workbench.key("F5");
+    await workbench.console("softmax16_Softmax_f32 = f32").waitFor();
+    await workbench.statusBar("59/59").waitFor();
+    await workbench.press("Step Back");
+    await eventually("the last op", async () => (await workbench.yellowLine())?.text.includes('"tpu.'));
+    await workbench.key("Shift+F5");
     await workbench.ended();
   });
 });

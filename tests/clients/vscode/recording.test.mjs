@@ -68,19 +68,20 @@ describe("the editor of a recording", () => {
 });
 
 describe("a recording of two nets", () => {
-  step("is debugged with F5, and stands at the first command of the first launch", async () => {
+  step("is debugged with F5, and stands at the first op of the first launch", async () => {
     await page.locator(".tab.active").click();
     await workbench.key("F5");
     await workbench.rows("variables").first().waitFor();
     await inLaunch("launch 0 of enc (1×16)");
+    await moved("");
     await workbench.shot("recording-entry");
   });
 
   step("is stepped op by op, forwards and back, across launches", async () => {
     await workbench.command("View: Hide Panel");
-    const way = [];
-    let at = "";
-    for (const launch of ["0 of enc (1×16)", "0 of enc (1×16)", "1 of dec (1×12)", "1 of dec (1×12)", "1 of dec (1×12)"]) {
+    let at = await moved("");
+    const way = [at];
+    for (const launch of ["0 of enc (1×16)", "1 of dec (1×12)", "1 of dec (1×12)", "1 of dec (1×12)"]) {
       await workbench.press("Step Over");
       at = await moved(at);
       await inLaunch(`launch ${launch}`);
@@ -122,6 +123,9 @@ describe("a recording of two nets", () => {
     await workbench.openContainer();
     await row("being debugged").locator(".monaco-tl-twistie").click();
     await row("Launches").waitFor();
+    await page.locator(".pane .monaco-button", { hasText: "Choose a Reference..." }).waitFor();
+    await workbench.shot("recording-tree-all-panes");
+    for (const pane of ["Time", "Compare", "Findings"]) await workbench.fold(pane); // ten launches need the room
     await row("launch 7").click();
     await workbench.statusBar("221/344").waitFor();
     await workbench.shot("recording-tree");
@@ -167,7 +171,7 @@ describe("a recording of a dynamic net", () => {
       const way = [];
       let at = "";
       for (const op of OPS[chip].split(" ")) {
-        await workbench.press("Step Over");
+        if (at !== "") await workbench.press("Step Over");
         at = await moved(at);
         way.push(at);
         assert.equal(opOf(at), `tpu.${op}`);

@@ -18,6 +18,9 @@ const FAST_MILLISECONDS = 2000;
 /** The exception filter that compares with the reference. */
 const MISMATCH = "mismatch";
 
+/** How the adapter begins to refuse where there is no reference. */
+const NO_REFERENCE = /^nothing to compare with\b/;
+
 /** The page that shows all of it as a table. */
 interface TablePage {
   showAside(): Promise<void>;
@@ -139,10 +142,12 @@ export class ComparePanel {
       await this.show(session, moment, results);
     } catch (error) {
       if (asked !== this.asked) return;
-      await missing("reference");
+      const text = textOf(error);
+      const isMissing = NO_REFERENCE.test(text);
+      await missing(isMissing ? "reference" : "");
       this.tree.show(undefined, undefined);
       this.lens.show(undefined);
-      this.view.message = textOf(error);
+      this.view.message = isMissing ? "" : text;
       this.view.badge = undefined;
     }
     await vscode.commands.executeCommand("setContext", CONTEXT.culprit, this.tree.culprit !== undefined);
@@ -152,8 +157,7 @@ export class ComparePanel {
     const { source } = moment;
     await missing(results.withheld === "" ? "" : "inputs");
     this.tree.show(results, source && vscode.debug.asDebugSourceUri(source, session));
-    this.view.message =
-      results.withheld === "" ? summary(results) : vscode.l10n.t("Nothing is compared: {0}.", results.withheld);
+    this.view.message = results.withheld === "" ? summary(results) : "";
     const failed = results.rows.filter(({ verdict }) => verdict === "fail").length;
     this.view.badge = failed > 0 ? { value: failed, tooltip: summary(results) } : undefined;
     const culprit = opsOf(results).find(({ isCulprit }) => isCulprit);
@@ -192,7 +196,7 @@ function isMismatch({ type, command, body }: AdapterMessage): boolean {
   return isInfo && (body as { readonly exceptionId?: string } | undefined)?.exceptionId === MISMATCH;
 }
 
-/** Let the empty view offer a button for what is missing. */
+/** Let the empty view say what is missing, with a button; beside a message it would not. */
 async function missing(what: "" | "inputs" | "reference"): Promise<void> {
   await vscode.commands.executeCommand("setContext", CONTEXT.missing, what);
 }
