@@ -39,7 +39,9 @@ class ModelOptions:
     stage: int | None = None
     recording: str | None = None
 
-    def open(self, tolerance: Tolerances | None = None, fast: bool = False, defers: bool = False) -> Debugger:
+    def open(
+        self, tolerance: Tolerances | None = None, fast: bool = False, defers: bool = False, lenient: bool = False
+    ) -> Debugger:
         """A debugger before the first command, without history; see ``open_debugger``."""
         from tdb_dap.tools.opening import open_debugger
 
@@ -55,6 +57,7 @@ class ModelOptions:
             net=self.net,
             stage=self.stage,
             fast=fast,
+            lenient=lenient,
             recording=self.recording,
             defers=defers,
         )

@@ -79,12 +79,15 @@ def open_debugger(
     net: str | None = None,
     stage: int | None = None,
     fast: bool = False,
+    lenient: bool = False,
     backend_token: str | None = None,
     recording: File | None = None,
     defers: bool = False,
     make: Callable[[Program, Machine, Reference | None], Debugger] = Debugger,
 ) -> Debugger:
     """See ``tdb_dap.open``. ``fast``: results are not exact, for speed; whoever shows them must say so.
+
+    ``lenient``: illegal commands are computed, too.
 
     ``stage``: None: the one that takes the inputs; ``recording``: of a run of the model, in place of its dynamic
     subnets, or ``remote:HOST:PORT``: a server that makes
@@ -97,7 +100,7 @@ def open_debugger(
     say = progress or (lambda text: None)
     say("reading the model")
     # The vendor's debugger, whose tables these are, gives no separate tensor memory.
-    program = open_program(context, net, stage, fast, inputs, as_compiled=static_tables == "tdb")
+    program = open_program(context, net, stage, fast, inputs, static_tables == "tdb", lenient)
     library = Path(cmodel_path) if cmodel_path is not None else None
     if program.brings_inputs and (inputs is not None or recording is not None):
         raise BadInput(f"{context}: a recording holds its inputs; leave {inputs or recording} out")

@@ -16,6 +16,7 @@ from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadInput
 from tdb_dap.system.notices import links_out, notice, sources_missing
 from tdb_dap.system.user_directories import cache_directory
+from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chip_of_library, target_for
 
 File = str | PathLike[str]
@@ -31,11 +32,12 @@ def open_program(
     fast: bool = False,
     inputs: File | None = None,
     as_compiled: bool = False,
+    lenient: bool = False,
 ) -> Program:
     """Read and decode one net of a compiled model; BadInput says what is wrong with it.
 
     ``stage``: None: the first one, or the one that takes ``inputs`` (those of the context by default). ``fast``:
-    ``Chip.inexact``; ``as_compiled``: see ``CompiledProgram``.
+    ``Chip.inexact``; ``lenient``: ``Chip.leniently``; ``as_compiled``: see ``CompiledProgram``.
     """
     if Path(context).suffix == RECORDING:
         from tdb_dap.engine.program.recorded_program import RecordedProgram
@@ -44,7 +46,12 @@ def open_program(
         for text in program.notices:
             notice(f"{Path(context).name}: {text}")
         return program
-    make = (lambda chip, file: target_for(chip, file).inexact()) if fast else target_for
+
+    def make(chip: str, file: str) -> Chip:
+        target = target_for(chip, file)
+        target = target.inexact() if fast else target
+        return target.leniently() if lenient else target
+
     files = Context.find(Path(context))
     bmodel = open_model_file(files.bmodel)
     if stage is None:

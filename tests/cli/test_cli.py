@@ -72,7 +72,7 @@ def test_dis_prints_the_listing(toy: Toy, tmp_path: Path) -> None:
 def test_dis_of_one_core(tmp_path: Path) -> None:
     model = case("toy_bm1688_f16c2").path
     names = [line.split()[0] for line in tdb_dap("dis", "--core", 1, model).stdout.splitlines()[2:]]
-    assert names == [f"c1.{name}:" for name in "B1 D1 B2 D2 D3 B3 D4 B4 D5 B5 D6".split()]
+    assert names == [f"c1.{name}:" for name in ["B1", "D1", "B2", "D2", "D3", "B3", "D4", "B4", "D5", "B5", "D6"]]
     rows = tdb_dap("dis", "--core", 1, "--format", "json", model).stdout.splitlines()
     assert {json.loads(row)["core"] for row in rows} == {1}
     assert len(rows) == len(names)

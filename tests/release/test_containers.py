@@ -181,7 +181,11 @@ esac""",
         ({"apt-get": ":"}, {}, "apt-get has installed no python3"),
         ({"id": "echo 1000"}, {"TDB_DAP_PREFIX": "/usr/local"}, "run this as root, or set TDB_DAP_PREFIX"),
         ({}, {"SPEC": "no-such-package"}, "pip cannot install no-such-package"),
-        ({}, {"SPEC": ""}, "spec: name the wheel of a release, as its path in the container or its address with #sha256=HASH"),
+        (
+            {},
+            {"SPEC": ""},
+            "spec: name the wheel of a release, as its path in the container or its address with #sha256=HASH",
+        ),
         ({}, {"SPEC": "bin"}, "spec: bin has no wheel of tdb-dap for this machine"),
     ],
 )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tdb_dap.engine.bmodel import SubnetInfo
 from tdb_dap.engine.files.file_bytes import FileBytes
 from tdb_dap.engine.hardware.runs import distinct
-from tdb_dap.engine.hardware.target import Description, EncodedCommands, LazyMapping, Target
+from tdb_dap.engine.hardware.target import Description, EncodedCommands, LazyMapping, Ruling, Target
 from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.errors import NotSimulated
 
@@ -178,6 +178,12 @@ class Command:
         except NotSimulated:
             other = "D" if self.engine == "tiu" else "B"
             return f'%{self.short_token} = "{self.name}"(%{other}{listed})'
+
+    @cached_property
+    def broken_rule(self) -> str:
+        """The rule of the chip that it breaks, in words; empty if it is legal or the chip's rules are not known."""
+        target = self._commands.target
+        return target.illegal(self.description) if self.has_descriptor and isinstance(target, Ruling) else ""
 
     @property
     def mlir_lines(self) -> tuple[int, ...]:
@@ -359,7 +365,8 @@ def command_text(command: Command) -> str:
         for role, operand in zip(description.operand_roles, description.operands, strict=True)
     )
     body = f"{command.name}({operands})" if description.results or operands else command.name
-    return f"{command.token}: {results + ' = ' if results else ''}{body}{_attributes(description.attributes)}{wait}"
+    text = f"{command.token}: {results + ' = ' if results else ''}{body}{_attributes(description.attributes)}{wait}"
+    return f"{text}  illegal: {command.broken_rule}" if command.broken_rule else text
 
 
 def _attributes(attributes: Mapping[str, Any]) -> str:

@@ -281,6 +281,18 @@ class Form:
 
 
 @runtime_checkable
+class Ruling(Protocol):
+    """A chip that knows what makes a command illegal."""
+
+    def illegal(self, description: Description) -> str:
+        """The rule of the chip that a command breaks, in words; empty if it is legal.
+
+        Of two commands of one form, both inside of their lanes, either breaks one or none.
+        """
+        ...
+
+
+@runtime_checkable
 class Forming(Protocol):
     """A chip that knows the tensors of a command by others of its form."""
 

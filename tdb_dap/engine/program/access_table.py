@@ -107,6 +107,8 @@ class AccessRows:
     views: Views
     undefined: tuple[tuple[int, str], ...]
     """Ordinals of commands whose operands make no sense, and what is wrong with them."""
+    illegal: tuple[tuple[int, str], ...] = ()
+    """Ordinals of commands that break a rule of the chip, and which one; what leaves its lane may be missing."""
 
     def __len__(self) -> int:
         return self.ordinal.size
@@ -136,6 +138,7 @@ class AccessRows:
             numbers,
             views,
             tuple(collected.undefined),
+            tuple(collected.illegal),
         )
 
     @cached_property
@@ -160,10 +163,11 @@ class AccessRows:
 
 
 class _Collected:
-    """The rows of commands as they are found. ``undefined``: as in ``AccessRows``."""
+    """The rows of commands as they are found. ``undefined``, ``illegal``: as in ``AccessRows``."""
 
     def __init__(self) -> None:
         self.undefined: list[tuple[int, str]] = []
+        self.illegal: list[tuple[int, str]] = []
         self._rows: list[tuple[int, ...]] = []
         self._views: list[tuple[int, int, int]] = []
         """Kind, address and core."""
@@ -207,7 +211,9 @@ class _Collected:
             if isinstance(error, Undefined):
                 self.undefined.append((command.ordinal, str(error)))
             return
-        if self._describe(command.ordinal, description) and forming is not None:
+        if command.broken_rule:
+            self.illegal.append((command.ordinal, command.broken_rule))
+        if self._describe(command.ordinal, description) and forming is not None and not command.broken_rule:
             forming.meet(description, command.descriptor)
 
     def _forming_of(self, target: Target) -> Forming | None:
@@ -223,7 +229,6 @@ class _Collected:
                 if not isinstance(view, View):
                     continue
                 if not view.size:
-                    self.undefined.append((ordinal, f"%{view.name} has no elements: {view.memref}"))
                     continue
                 is_plain &= view.dtype.per_byte == 1
                 core = 0 if view.space.is_shared else view.core

@@ -106,6 +106,12 @@ SANITIZERS: tuple[Filter, ...] = (
         _before_the_run("decoding", "decoding"),
     ),
     _filter(
+        "legal",
+        "Illegal command",
+        "Stop at a command that the chip does not have: misaligned, beyond its lane, of formats that do not fit.",
+        _before_the_run("legality", "legality"),
+    ),
+    _filter(
         "unused",
         "A result is not used",
         "Stop after a command whose results no command reads before they are overwritten or the program ends.",

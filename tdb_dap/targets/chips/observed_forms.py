@@ -10,7 +10,7 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import TdbError
 from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.declaration.family import Bound
-from tdb_dap.targets.plans.forms import Encoding, NoRegisters, Shape, addresses_of, form_of, lane_of
+from tdb_dap.targets.plans.forms import Encoding, NoRegisters, Shape, addresses_of, form_of, place_of
 
 _MOST = 1 << 14
 """Forms that are kept."""
@@ -20,7 +20,7 @@ _ERRORS = (Unplanned, TdbError, KeyError, ValueError, IndexError, TypeError, Att
 """What makes a command differ from others in more than its addresses."""
 
 Known = dict[tuple[int, ...], tuple[Form, tuple[int, ...]]]
-"""Bits that are no addresses, core and lanes -> the form, and the number of the location of each tensor."""
+"""Bits that are no addresses, core, lanes and alignments -> the form, and the number of the location of each tensor."""
 
 
 class ObservedForms:
@@ -37,7 +37,7 @@ class ObservedForms:
         geometry = self._geometry
         for shape, known in self._shapes.get(kind, ()):
             locations = [slot.located(word, geometry, None) for slot in shape.slots]
-            observed = known.get((word & shape.mask, core, *[lane_of(location, geometry) for location in locations]))
+            observed = known.get((word & shape.mask, core, *[place_of(location, geometry) for location in locations]))
             if observed is not None:
                 form, numbers = observed
                 return form, [locations[number][1] for number in numbers]
@@ -68,6 +68,6 @@ class ObservedForms:
         ]
         form = Form(*[tuple([view for _, view in side]) for side in sides])
         locations = [slot.located(word, geometry, None) for slot in shape.slots]
-        key = (word & shape.mask, bound.fields.core, *[lane_of(location, geometry) for location in locations])
+        key = (word & shape.mask, bound.fields.core, *[place_of(location, geometry) for location in locations])
         known[key] = form, tuple([numbers[role] for side in sides for role, _ in side])
         self._count += 1

@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.targets.declaration.family import Bound
+
+_PACKED = (Layout.ALIGN_XN, Layout.COMPACT_XN, Layout.STRIDE_XN)
+"""Layouts with the numbers of several batches in one word."""
+_WORD = 4
 
 
 def broken_rule(bound: Bound, engine: str) -> str:
@@ -33,17 +37,22 @@ def _broken(bound: Bound, engine: str) -> Iterator[str]:
                     yield f"its {title} is not in static memory: {view.name}"
             elif view.space is not Space.LOCAL and not row.is_elsewhere(bound.fields):
                 yield f"its {title} is in {view.space.title}: {view.name}"
-        yield from _misplaced(title, view)
+            elif view.space is Space.LOCAL and bound.fields.conventions.absolute_addresses:
+                address = row.named_address(bound.fields)
+                if address < bound.fields.geometry.device_address(Space.LOCAL, 0):
+                    yield f"its {title} is at {address:#x}, which is no address of local memory"
+        yield from _misplaced(title, view, row.alignment(bound.fields) if row.alignment is not None else 1)
     for rule in bound.family.rules:
         broken = rule(bound)
         if broken:
             yield broken
 
 
-def _misplaced(title: str, view: View) -> Iterator[str]:
+def _misplaced(title: str, view: View, alignment: int) -> Iterator[str]:
     itemsize = view.dtype.itemsize
-    if view.dtype.per_byte == 1 and view.address % itemsize:
-        yield f"its {title} is at {view.name}, which is no multiple of {itemsize} bytes"
+    alignment = max(alignment, _WORD if view.layout in _PACKED else itemsize)
+    if view.dtype.per_byte == 1 and view.address % alignment:
+        yield f"its {title} is at {view.name}, which is no multiple of {alignment} bytes"
     if view.space is not Space.LOCAL or 0 in view.shape:
         return
     lane_bytes = view.geometry.lane_bytes

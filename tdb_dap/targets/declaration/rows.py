@@ -73,6 +73,8 @@ class Row:
     """Whether the address is an offset in static memory."""
     from_static: Condition | None = None
     """Whether it has to be in static memory, wherever its address says that it is."""
+    alignment: Condition | None = None
+    """Bytes that its address is a multiple of, where that is more than its numbers have."""
     register: int | None = None
     """The configuration register that holds its address."""
     in_l2: bool = False
@@ -107,6 +109,10 @@ class Row:
         mask = self.lane_mask(f) if self.lane_mask and space is Space.LOCAL else None
         width = self.width if self.width == 0 else number(f, self.width)
         return View(space, offset, shape, dtype, layout, strides, f.geometry, width, mask, f.core)
+
+    def named_address(self, f: Fields) -> int:
+        """The number that says where it is, as the command or a register has it."""
+        return self._raw(f)
 
     def is_elsewhere(self, f: Fields) -> bool:
         """Whether the TIU may find it outside of local memory."""

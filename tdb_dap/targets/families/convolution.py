@@ -24,7 +24,7 @@ from tdb_dap.targets.declaration.family import (
 )
 from tdb_dap.targets.declaration.fields import FLOAT8, Fields
 from tdb_dap.targets.declaration.rows import Condition
-from tdb_dap.targets.families.formats import among, sums
+from tdb_dap.targets.families.formats import adds_to_wide_sums, among, sums
 
 WINDOW: dict[str, AttributeValue] = {
     "kernel": ("opd1_h", "opd1_w"),
@@ -173,7 +173,15 @@ def scales_8_bits(bound: Bound) -> str:
 
 def window_fits(bound: Bound) -> str:
     """The rows and columns of the result are those that the windows of the image give."""
-    f = bound.fields
+    return _windows(bound.fields, all_of_them=True)
+
+
+def windows_suffice(bound: Bound) -> str:
+    """The windows of the image give the rows and columns of the result, or more."""
+    return _windows(bound.fields, all_of_them=False)
+
+
+def _windows(f: Fields, all_of_them: bool) -> str:
     for axis, letter, before, after in (("h", "y", "up", "dn"), ("w", "x", "lf", "rt")):
         stride = f.number(f"res_op_{letter}_str")
         if not stride:
@@ -183,7 +191,7 @@ def window_fits(bound: Bound) -> str:
         image += f.number(f"opd0_{before}_pad") + f.number(f"opd0_{after}_pad")
         window = (f.number(f"opd1_{axis}") - 1) * (gaps + 1) + 1
         fitting, given = (image - window) // stride + 1, f.number(f"res0_{axis}")
-        if fitting != given:
+        if fitting < given or (all_of_them and fitting != given):
             which = "rows" if axis == "h" else "columns"
             return f"its windows give {max(fitting, 0)} {which}, and its result has {given}"
     return ""
@@ -243,6 +251,7 @@ class Convolution:
         among("res0_prec", sums, "result"),
         window_fits,
         scales_8_bits,
+        adds_to_wide_sums,
     )
 
     @staticmethod

@@ -43,6 +43,12 @@ def among(field: str, allowed: Collection[int] | Callable[[Fields], Collection[i
     return rule
 
 
+def adds_to_wide_sums(bound: Bound) -> str:
+    """Sums go on from sums: not from results of 8 or 16 bits that were made of them."""
+    f = bound.fields
+    return f"it adds to {named(f.res0_prec)}" if f.res_add and f.res0_prec in (0, 3) else ""
+
+
 def sums(f: Fields) -> frozenset[int]:
     """Formats of the result of a sum of products, by that of its operands."""
     if f.opd0_prec == FLOAT8:

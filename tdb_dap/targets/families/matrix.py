@@ -7,7 +7,7 @@ from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import F32, SI8, SI16, SI32, DType
 from tdb_dap.engine.hardware.views import Layout, Operand, View, strides_of
-from tdb_dap.targets.declaration.family import constant, family, flag, operand, result_
+from tdb_dap.targets.declaration.family import Bound, constant, family, flag, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.convolution import (
     OUTPUT_ZERO_REGISTER,
@@ -22,7 +22,7 @@ from tdb_dap.targets.families.convolution import (
     scales_8_bits,
     signed,
 )
-from tdb_dap.targets.families.formats import WORDS, among, sums
+from tdb_dap.targets.families.formats import WORDS, adds_to_wide_sums, among, sums
 
 NN, NT, TT = 4, 5, 6
 
@@ -101,6 +101,7 @@ class MatrixMultiply:
     rules = (
         among("opd0_prec", {0, 2}, "left matrix"),
         among("res0_prec", lambda f: {2} if f.opd0_prec == 2 else WORDS, "result"),
+        adds_to_wide_sums,
     )
 
     @staticmethod
@@ -252,6 +253,7 @@ class MatrixMultiply2:
         among("res0_prec", _formats_of_result, "result"),
         scales_8_bits,
         _fit_together,
+        adds_to_wide_sums,
     )
 
     @staticmethod

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import F32, SI8, SI16, SI32, UI16, UI32, DType
-from tdb_dap.engine.hardware.views import Layout, Operand, View, strides_of
+from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View, strides_of
 from tdb_dap.targets.declaration.family import (
     RESULT_SHAPE,
+    Bound,
     Precision,
     Row,
     VendorView,
@@ -140,6 +141,14 @@ def group_size(f: Fields) -> int:
     return 32 << f.opd2_n_str
 
 
+def _shifts_within_words(bound: Bound) -> str:
+    """A shift in the command is by less than the 64 bits of a product."""
+    for role, operand in bound.operands.items():
+        if "shift" in role and isinstance(operand, Constant) and abs(operand.value) >= 64:
+            return f"it shifts by {operand.value} bits"
+    return ""
+
+
 @family("quant", registers=("sRQ&sDQ", "RQ&DQ"))
 class Quantize:
     """Integers to integers or floats and back, with numbers per channel from a table or from the command.
@@ -207,6 +216,7 @@ class Quantize:
     rules = (
         among("opd0_prec", lambda f: _FORMATS[f.sub][0], "input"),
         among("res0_prec", lambda f: _FORMATS[f.sub][1], "result"),
+        _shifts_within_words,
     )
 
     @staticmethod

@@ -55,6 +55,7 @@ class SpecialFunction:
         constant=False,
         strides=lambda f: (0, 0, f.opd1_n, 1),
         when=lambda f: f.sub in (TAYLOR_4X, TAYLOR),
+        alignment=lambda f: f.geometry.eu_bytes,
     )
     series = operand(
         "opd2",

@@ -72,12 +72,6 @@ WORD = 4
 """The same in other memories."""
 
 
-def lane_of(location: Located, geometry: Geometry) -> int:
-    """The lane at which a tensor begins in local memory; another number for each other space."""
-    space, offset = location
-    return offset // geometry.lane_bytes if space is Space.LOCAL else -1 - SPACES[space]
-
-
 def place_of(location: Located, geometry: Geometry) -> int:
     """The lane at which a tensor begins in local memory, and how it is aligned there; else the space, below zero."""
     space, offset = location

@@ -25,6 +25,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fast", action="store_true", help="compute float convolutions and matrix products with BLAS: not exact"
     )
+    parser.add_argument(
+        "--lenient", action="store_true", help="compute commands that the chip does not have, instead of stopping"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -32,20 +35,22 @@ def run(arguments: argparse.Namespace) -> int:
     import numpy as np
 
     from tdb_dap.engine.machine.npz import write_npz
-    from tdb_dap.tools.run.running import NOT_EXACT, RunOptions, run
+    from tdb_dap.tools.run.running import RunOptions, run
 
     for path in (arguments.outputs, arguments.hashes):
         if path is not None:
             refuse_unwritable(path)
-    options = RunOptions(given_model(arguments), arguments.raw, arguments.fast, arguments.hashes is not None)
+    options = RunOptions(
+        given_model(arguments), arguments.raw, arguments.fast, arguments.hashes is not None, arguments.lenient
+    )
     result = run(options, Bar(arguments.quiet, what=""), print)
     if arguments.outputs is not None:
-        note = {"__note__": np.array(NOT_EXACT)} if arguments.fast else {}
+        note = {"__note__": np.array(result.remark)} if result.remark else {}
         write_npz(arguments.outputs, {**result.outputs, **note})
     if result.log is not None:
         write_text(arguments.hashes, result.log.text)
     for name, text in result.summaries.items():
-        print(f"{name} {text}" + (f" {NOT_EXACT}" if arguments.fast else ""))
+        print(f"{name} {text}" + (f" {result.remark}" if result.remark else ""))
     if result.compares:
         print(f"lockstep: {result.divergences:,} of {result.commands:,} commands diverge")
     return 1 if result.divergences else 0

@@ -24,17 +24,22 @@ if TYPE_CHECKING:
     from tdb_dap.tools.hashes.recording import Hashes
 
 NOT_EXACT = "not exact (--fast)"
-"""Stands wherever results of a fast run are shown, and in the file that they are written to."""
+ILLEGAL = "computed by illegal commands (--lenient)"
+"""Stand wherever results of such a run are shown, and in the file that they are written to."""
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """``raw``: outputs as stored, not dequantised; ``fast``: float sums by BLAS, not exact; ``hashes``: also hash."""
+    """``raw``: outputs as stored, not dequantised; ``fast``: float sums by BLAS, not exact; ``hashes``: also hash.
+
+    ``lenient``: compute illegal commands, too.
+    """
 
     model: ModelOptions
     raw: bool = False
     fast: bool = False
     hashes: bool = False
+    lenient: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,8 @@ class RunResult:
     divergences: int
     commands: int
     compares: bool
+    remark: str = ""
+    """Why the outputs are not what the chip computes; empty if they are."""
 
 
 def run(
@@ -59,7 +66,7 @@ def run(
         from tdb_dap.tools.hashes.recording import Hashes
 
         hashes = Hashes(exact=not options.fast)
-    debugger = model.open(fast=options.fast)
+    debugger = model.open(fast=options.fast, lenient=options.lenient)
     program = debugger.program
     if model.inputs is None and program.context.inputs is None and not program.brings_inputs:
         progress.note("no --inputs given: all inputs are zero")
@@ -76,6 +83,9 @@ def run(
             raise TdbError(f"{stop.finding.details[0]}; --backend numpy does without it")
         raise TdbError(stop.text)
     outputs = debugger.outputs(raw=options.raw)
+    remarks = [NOT_EXACT] if options.fast else []
+    if options.lenient and program.access_rows.illegal:
+        remarks.append(ILLEGAL)
     return RunResult(
         outputs,
         {name: Value(name, array.view).text() for name, array in outputs.items()},
@@ -83,6 +93,7 @@ def run(
         divergences.count,
         debugger.ordinal,
         debugger.machine.backend.compares,
+        " ".join(remarks),
     )
 
 

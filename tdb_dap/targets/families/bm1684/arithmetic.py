@@ -9,7 +9,7 @@ from tdb_dap.engine.hardware.dtypes import F32
 from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import family, operand
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.bm1684.rows import itemsize, old_words, word_result, words
+from tdb_dap.targets.families.bm1684.rows import has_words_apart, itemsize, of_one_kind, old_words, word_result, words
 from tdb_dap.targets.families.convolution import is_float
 
 MUL, MAC, ADD, SUB, MAX, MIN, SHIFT, AND, OR, XOR = range(10)
@@ -71,6 +71,7 @@ class Arithmetic:
     old = old_words(when=_adds_to_old)
     result = word_result(sign=_result_sign)
     attributes = staticmethod(_attributes)
+    rules = (of_one_kind, has_words_apart)
     vendor_text = "tensor arithmetic"
 
 
@@ -83,4 +84,5 @@ class ScalarArithmetic:
     old = old_words(when=_adds_to_old)
     result = word_result(sign=_result_sign)
     attributes = staticmethod(_attributes)
+    rules = (of_one_kind, has_words_apart)
     vendor_text = "md scalar"

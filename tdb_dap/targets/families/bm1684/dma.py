@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import F32, I8, I16, UI8, DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.errors import NotSimulated
-from tdb_dap.targets.declaration.family import Row, family, operand, result_
+from tdb_dap.targets.declaration.family import Bound, Row, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.dma.tensors import Shape4, default_strides, lane_mask
+from tdb_dap.targets.families.dma.tensors import Shape4, default_strides, has_elements, has_rows_apart, lane_mask
 
 COPY, TRANSPOSE, CONSTANT, SWAP = 0, 1, 4, 5
 
@@ -125,6 +126,48 @@ def _row(side: str) -> Row:
     )
 
 
+def _is_enabled(bound: Bound) -> str:
+    return "" if bound.fields.pio_gdma_enable else "its enabling bit is not set"
+
+
+def _is_constant(bound: Bound) -> str:
+    """A constant comes from no address, and fills something."""
+    f = bound.fields
+    if f.sub != CONSTANT:
+        return ""
+    if f.device_address("src_start_addr"):
+        return "it writes a constant, and has a source"
+    return has_elements(bound)
+
+
+def _sizes_fit(bound: Bound) -> str:
+    """As many elements arrive as leave."""
+    f = bound.fields
+    if is_matrix(f) or is_linear(f) or f.sub == CONSTANT or f.chw_copy:
+        return ""
+    counts = [math.prod(f.four(side, "size")) for side in ("src", "dst")]
+    return "" if counts[0] == counts[1] else f"its source has {counts[0]} elements and its destination {counts[1]}"
+
+
+def _steps_by_one(bound: Bound) -> str:
+    f = bound.fields
+    wrong = f.sub == SWAP and f.stride_enable and (f.src_wstride, f.dst_wstride) != (1, 1)
+    return "its step from column to column is not 1" if wrong else ""
+
+
+def _is_within_lanes(bound: Bound) -> str:
+    """The batches of a local side, with their step, are in its lanes."""
+    f = bound.fields
+    for side in ("src", "dst"):
+        space, offset = _place(f, side)
+        batches, step = f.four(side, "size")[0], f.four(side, "stride")[0]
+        if space is not Space.LOCAL or not f.stride_enable or is_linear(f) or (side == "src" and f.sub == CONSTANT):
+            continue
+        if offset % f.geometry.lane_bytes + batches * step * _dtype(f).itemsize > f.geometry.lane_bytes:
+            return f"its batches leave their lanes: {batches} of {step} numbers"
+    return ""
+
+
 @family("bm1684.dma", registers=("dma_tensor",))
 class Move:
     """Copy of a tensor in n, c, h, w order, of a matrix or of a run of numbers; transposed, or a constant."""
@@ -137,4 +180,5 @@ class Move:
         mask = lane_mask(f)
         return {"matrix": is_matrix(f), **({} if mask is None else {"lane_mask": hex(mask)})}
 
+    rules = (_is_enabled, _is_constant, _sizes_fit, _steps_by_one, _is_within_lanes, has_rows_apart)
     vendor_text = "DMA tensor"

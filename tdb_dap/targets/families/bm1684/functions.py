@@ -7,6 +7,7 @@ from tdb_dap.engine.hardware.views import Layout, strides_of
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.bm1684.rows import itemsize, storage, word_result, words
+from tdb_dap.targets.families.formats import among
 
 LOOKUP = 0
 TAYLOR, TO_INTEGER, EXPONENT, POWER, RECIPROCAL_SQRT = 13, 14, 15, 16, 17
@@ -44,6 +45,7 @@ class SpecialFunction:
         when=lambda f: f.sub == TAYLOR,
     )
     result = word_result(sign=1)
+    rules = (among("res0_prec", lambda f: {4} if f.sub in (TO_INTEGER, EXPONENT) else {2}, "result"),)
     vendor_text = "md sfu"
 
 
@@ -75,4 +77,5 @@ class Compare:
     when_true = operand("opd2", RESULT_SHAPE, dtype="opd2_prec", sign=0)
     when_false = operand("opd3", RESULT_SHAPE, dtype="opd2_prec", sign=0)
     selected = result_("res1", RESULT_SHAPE, dtype="res0_prec", sign=0)
+    rules = (among("opd0_prec", {2}, "left"), among("opd2_prec", {2}, "numbers"), among("res0_prec", {2}, "result"))
     vendor_text = "md cmp"

@@ -10,6 +10,7 @@ from tdb_dap.targets.declaration.family import family, flag, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.bm1684.rows import any_sign
 from tdb_dap.targets.families.convolution import is_float
+from tdb_dap.targets.families.formats import among
 from tdb_dap.targets.families.matrix import columns, inner, left_columns, left_rows, rows
 
 SIXTEEN = 3
@@ -55,4 +56,5 @@ class MatrixMultiply:
         attributes: dict[str, Any] = {"l_trans": bool(f.left_tran), "res_add": bool(f.res_add)}
         return attributes if is_float(f) else {**attributes, "right_shift": f.right_shift}
 
+    rules = (among("res0_prec", lambda f: {2} if is_float(f) else {0, 3}, "result"),)
     vendor_text = "matrix multiply"

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tdb_dap.engine.hardware.views import Layout
+from tdb_dap.engine.hardware.apart import has_apart
+from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.errors import NotSimulated
-from tdb_dap.targets.declaration.family import RESULT_SHAPE, Row, Shape, operand, result_
+from tdb_dap.targets.declaration.family import RESULT_SHAPE, Bound, Row, Shape, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.families.formats import named
 
 _PLAIN = {0: Layout.ALIGN_EU, 3: Layout.STRIDE}
 _PACKED = {0: Layout.ALIGN_XN, 3: Layout.STRIDE_XN}
@@ -50,6 +52,27 @@ def old_words(**details: Any) -> Row:
 def word_result(**details: Any) -> Row:
     """The result in packed words."""
     return result_("res0", RESULT_SHAPE, storage("res0"), **details)
+
+
+def of_one_kind(bound: Bound) -> str:
+    """Float32 throughout, integers of 8 and 16 bits, or of 32."""
+    f = bound.fields
+    codes = {f.opd0_prec, f.res0_prec} | ({f.opd1_prec} if "right" in bound.operands else set())
+    if codes in ({2}, {4}) or codes <= {0, 3}:
+        return ""
+    return (
+        f"it mixes {' with '.join(named(code) for code in sorted(codes))}"
+        if len(codes) > 1
+        else "it takes no such numbers"
+    )
+
+
+def has_words_apart(bound: Bound) -> str:
+    """In which order numbers are written that share words is not known."""
+    for view in bound.results.values():
+        if isinstance(view, View) and not has_apart(view):
+            return "elements of its result overlap"
+    return ""
 
 
 def any_sign(f: Fields) -> int:

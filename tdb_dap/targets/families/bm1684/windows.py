@@ -9,7 +9,8 @@ from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import attributes_by_name, family, flag, operand
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.bm1684.rows import any_sign, itemsize, old_words, word_result, words
-from tdb_dap.targets.families.convolution import WINDOW, is_float
+from tdb_dap.targets.families.convolution import WINDOW, is_float, window_fits, windows_suffice
+from tdb_dap.targets.families.formats import among, same
 
 WEIGHTED, MAXIMUM = 1, 4
 
@@ -33,6 +34,11 @@ def _attributes(f: Fields) -> dict[str, Any]:
 
 def _has_third(f: Fields) -> bool:
     return f.tsk_opd_num > 2
+
+
+def _sums(f: Fields) -> frozenset[int]:
+    """Formats of results: float32, or integers of 8 and 16 bits."""
+    return frozenset({2}) if is_float(f) else frozenset({0, 3})
 
 
 @family("bm1684.conv", registers=("conv_op",))
@@ -59,6 +65,7 @@ class Convolution:
     def attributes(f: Fields) -> dict[str, Any]:
         return {**_attributes(f), "res_add": bool(f.res_add)}
 
+    rules = (same("opd0_prec", "opd1_prec"), among("res0_prec", _sums, "result"), window_fits)
     vendor_text = "convolution neuron"
 
 
@@ -82,4 +89,5 @@ class Pooling:
     bias = operand("opd2", (1, "res0_c", 1, 1), Layout.COMPACT, when=lambda f: f.sub == WEIGHTED and _has_third(f))
     result = word_result(sign=_pooling_sign)
     attributes = staticmethod(_attributes)
+    rules = (among("res0_prec", _sums, "result"), windows_suffice)
     vendor_text = "depthwise or pooling"

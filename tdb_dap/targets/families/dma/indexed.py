@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tdb_dap.engine.hardware.apart import has_apart
 from tdb_dap.engine.hardware.dtypes import UI32, DType
 from tdb_dap.engine.hardware.views import Layout, Operand, View
 from tdb_dap.targets.declaration.family import Bound, Row, VendorView, constant, family
@@ -16,6 +15,7 @@ from tdb_dap.targets.families.dma.tensors import (
     data_type,
     default_strides,
     has_elements,
+    has_rows_apart,
     located,
     move_attributes,
     side,
@@ -87,12 +87,6 @@ def _has_an_index_for_each_row(bound: Bound) -> str:
     return "" if rows == count else f"it has {count} indices for {rows} rows"
 
 
-def _has_rows_apart(bound: Bound) -> str:
-    """In which order rows are written that share bytes is not known."""
-    result = bound.results["destination"]
-    return "the rows of its destination overlap" if isinstance(result, View) and not has_apart(result) else ""
-
-
 @family("dma.gather", registers=("DMA_gather",))
 class IndexedLoad:
     """destination[c, i, :] = source[c, index[c, i] - start, :], or the constant where the index is out of range."""
@@ -116,7 +110,7 @@ class IndexedStore:
     index = _row("index", _scatter_index, vendor=_listed("index", lambda f: (1, f.index_csize, f.dst_hsize, 1)))
     old = _row("dst", _scattered, hidden=True)
     destination = _row("dst", _scattered, True, vendor=_listed("dst"))
-    rules = (has_elements, _has_rows_apart)
+    rules = (has_elements, has_rows_apart)
 
 
 def _whole(f: Fields) -> Shape4:

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from tdb_dap.engine.hardware.apart import has_apart
 from tdb_dap.engine.hardware.dtypes import DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.strides import contiguous
@@ -183,6 +184,24 @@ def has_elements(bound: Bound) -> str:
     return ""
 
 
+def has_rows_apart(bound: Bound) -> str:
+    """In which order elements are written that share bytes is not known."""
+    result = bound.results["destination"]
+    return "elements of its destination overlap" if isinstance(result, View) and not has_apart(result) else ""
+
+
+def _has_steps(bound: Bound) -> str:
+    """The step from column to column, which only a plain copy has, is not zero."""
+    f = bound.fields
+    if not f.stride_enable or _is_strided(f) is not None:
+        return ""
+    for role, step in (("source", f.src_wstride), ("destination", f.dst_wstride)):
+        view = bound.operands.get(role) or bound.results.get(role)
+        if isinstance(view, View) and view.shape[3] > 1 and not step:
+            return f"the step from column to column of its {role} is 0"
+    return ""
+
+
 def _sizes_fit(bound: Bound) -> str:
     """As many elements arrive as leave; one channel becomes many in local memory only."""
     f = bound.fields
@@ -242,7 +261,7 @@ class TensorMove:
     )
     attributes = staticmethod(_tensor_attributes)
     vendor_attributes = staticmethod(move_attributes)
-    rules = (has_elements, _sizes_fit)
+    rules = (has_elements, _sizes_fit, _has_steps)
 
 
 def _side_layout(f: Fields, side: str) -> Layout:
@@ -310,6 +329,10 @@ def _has_blocks(bound: Bound) -> str:
     width, given = f.number(f"{local}_wsize"), (f.number(f"{local}_nsize"), f.number(f"{local}_csize"))
     if not width or (rows, -(-columns // width)) != given:
         return f"a matrix of {rows}x{columns} in blocks of {width} columns, and it says {given[0]}x{given[1]} blocks"
+    _, offset = located(f, local)
+    extent = f.number(f"{local}_nstride") * rows * data_type(f).itemsize
+    if offset % f.geometry.lane_bytes + extent > f.geometry.lane_bytes:
+        return f"its rows leave their lanes: {rows} of {f.number(f'{local}_nstride')} numbers"
     return ""
 
 
@@ -383,4 +406,4 @@ class ChannelColumnSwap:
         lane_mask=lane_mask,
     )
     attributes = staticmethod(move_attributes)
-    rules = (has_elements,)
+    rules = (has_elements, has_rows_apart)

@@ -1,0 +1,201 @@
+"""Commands that the chip does not have: each rule with a command that breaks it, and one that just does not.
+
+Source: what the vendor's simulators assert; ``scripts.robustness.fuzz_simulator --mutants`` compares many more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import tdb_dap
+from tdb_dap.cli.main import main
+from tdb_dap.errors import NotSimulated
+from tests.samples import DATA
+from tests.targets.commands import chip_named, command, empty
+
+SHAPE = {"res0_n": 1, "res0_c": 4, "res0_h": 2, "res0_w": 8}
+SUM = {"tsk_opd_num": 2, "opd0_prec": 2, "opd1_prec": 2, "res0_prec": 2, **SHAPE}
+SUM |= {"opd0_addr": 0, "opd1_addr": 1024, "res0_addr": 2048}
+BYTES = {"opd0_prec": 0, "opd1_prec": 0, "res0_prec": 0}
+WINDOW = {"opd0_prec": 2, "res0_prec": 2, "res0_n": 1, "res0_c": 4, "res0_h": 3, "res0_w": 3, "res0_addr": 4096}
+WINDOW |= {"opd0_h": 5, "opd0_w": 5, "opd1_h": 3, "opd1_w": 3, "res_op_x_str": 1, "res_op_y_str": 1}
+CONV = {**WINDOW, "opd0_c": 4, "opd1_addr": 8192, "opd2_const": 1}
+PRODUCT = {"opd0_prec": 1, "res0_prec": 1, "res0_c": 4, "res0_w": 8, "opd1_c": 16, "opd1_w": 8}
+PRODUCT |= {"opd1_addr": 4096, "res0_addr": 8192, "opd2_const": 1}
+QUANT = {**SHAPE, "opd0_prec": 0, "res0_prec": 2, "opd1_const": 1, "res0_addr": 2048}
+GATHER = {"res0_n": 1, "res0_c": 4, "res0_h": 1, "res0_w": 16, "opd0_h": 1, "opd0_w": 64, "opd1_w": 16, "res0_prec": 2}
+GATHER |= {"opd0_prec": 2, "opd1_addr": 1024, "res0_addr": 2048, "opd1_prec": 3}
+LOCAL, DDR = 0x8000000, 1
+MOVE = {"src_nsize": 1, "src_csize": 4, "src_hsize": 2, "src_wsize": 8, "src_data_format": 2, "nchw_copy": 1}
+MOVE |= {
+    "localmem_mask_l32": 0xFFFFFFFF,
+    "localmem_mask_h32": 0xFFFFFFFF,
+    "src_start_addr_h8": DDR,
+    "dst_start_addr_l32": LOCAL,
+}
+STRIDES = {
+    "stride_enable": 1,
+    "src_cstride": 16,
+    "dst_cstride": 16,
+    "src_hstride": 8,
+    "dst_hstride": 8,
+    "src_wstride": 1,
+    "dst_wstride": 1,
+}
+
+RULES: list[tuple[str, dict[str, int], dict[str, int], str, dict[str, int]]] = [
+    # command, its fields, what breaks the rule, what is said, and a change that keeps it
+    (
+        "arith.add",
+        SUM,
+        {"res0_addr": 2050},
+        "its result is at R0.2050, which is no multiple of 4 bytes",
+        {"res0_addr": 2052},
+    ),
+    ("arith.add", SUM, {"opd1_addr": 1}, "its right is at R0.1, which is no multiple of 4 bytes", {"opd1_addr": 4}),
+    ("arith.add", SUM, {"res0_n": 4096}, "leaves its lane: R0.1024, memref<4096x4x2x8xf32", {"res0_n": 512}),
+    ("arith.add", SUM, {"opd0_addr": 1 << 24}, "its left is in", {"opd0_addr": (1 << 24) - 65536}),
+    (
+        "arith.add",
+        SUM,
+        {"opd1_prec": 3},
+        "it mixes f32 with 16-bit integers",
+        {"opd0_prec": 4, "opd1_prec": 3, "res0_prec": 0},
+    ),
+    ("arith.add", SUM, {"opd1_prec": 1}, "it mixes f32 with f16", {"opd0_prec": 1, "opd1_prec": 1, "res0_prec": 1}),
+    ("arith.max", {**SUM, **BYTES}, {"res0_prec": 3}, "it mixes 8-bit integers with 16-bit integers", {}),
+    (
+        "arith.max",
+        {**SUM, **BYTES},
+        {"opd1_sign": 1},
+        "it mixes signed with unsigned numbers",
+        {"opd0_sign": 1, "opd1_sign": 1},
+    ),
+    ("arith.and", {**SUM, **BYTES}, {"opd0_prec": 2}, "it takes no f32", {}),
+    ("arith.div", SUM, {"opd0_prec": 4, "opd1_prec": 4, "res0_prec": 4}, "it takes no 32-bit integers", {}),
+    ("conv.normal", CONV, {"res0_h": 4}, "its windows give 3 rows, and its result has 4", {"opd0_h": 6, "res0_h": 4}),
+    (
+        "conv.normal",
+        CONV,
+        {"opd0_lf_pad": 1},
+        "its windows give 4 columns, and its result has 3",
+        {"opd0_lf_pad": 1, "res0_w": 4},
+    ),
+    ("conv.normal", CONV, {"opd0_x_ins0": 1}, "its windows give 7 columns", {"opd0_x_ins0": 1, "res0_w": 7}),
+    ("conv.normal", CONV, {"res_op_y_str": 0}, "the step of its windows is 0", {"res_op_y_str": 2, "res0_h": 2}),
+    ("conv.normal", CONV, {"res0_prec": 0}, "its result cannot be 8-bit integers", {}),
+    ("pord.maxpooling", WINDOW, {"res0_prec": 1}, "it mixes f32 with f16", {}),
+    ("mm2.nn", PRODUCT, {"opd1_w": 7}, "its right matrix gives 7 columns, and its result has 8", {}),
+    ("mm2.nt", PRODUCT, {"opd1_w": 16}, "its right matrix gives 16 columns", {"opd1_c": 8, "opd1_w": 16}),
+    ("mm2.nn", PRODUCT, {"opd0_prec": 2}, "its left matrix cannot be f32", {}),
+    ("quant.dq0", QUANT, {"res0_prec": 1}, "its result cannot be f16", {}),
+    ("quant.dq0", QUANT, {"opd0_prec": 2}, "its input cannot be f32", {"opd0_prec": 3}),
+    ("sg.pe_s_gather_d1coor", GATHER, {"opd1_w": 15}, "it has 15 indices for 16 results", {}),
+    ("sg.pl_gather_d1coor", {**GATHER, "opd1_c": 16}, {"opd1_c": 15}, "it has 15 indices for 1 rows of 16 results", {}),
+    (
+        "sg.pl_gather_d1coor",
+        {**GATHER, "opd1_c": 16},
+        {"opd0_str": 1},
+        "its data has storage code 1, and only 0 is known",
+        {},
+    ),
+    (
+        "tsbc.l_copy",
+        {**SHAPE, "res0_prec": 2, "res0_addr": 1024},
+        {"res0_prec": 6},
+        "its numbers cannot be 4-bit integers",
+        {},
+    ),
+    (
+        "tsbc.s_bc",
+        {**SHAPE, "res0_prec": 2, "res0_addr": 1024},
+        {},
+        "its input is not in static memory",
+        {"opd0_addr": 0x9000000},
+    ),
+    ("dma.tensor", MOVE, {"src_hsize": 0}, "its source has no elements", {"src_hsize": 1}),
+    (
+        "dma.tensor",
+        MOVE,
+        {"dst_start_addr_l32": LOCAL + 2},
+        "is at R0.2, which is no multiple of 4",
+        {"src_data_format": 1},
+    ),
+    (
+        "dma.tensor",
+        {**MOVE, **STRIDES},
+        {"dst_hstride": 65536},
+        "its destination leaves its lane",
+        {"dst_hstride": 65528},
+    ),
+    ("dma.tensor.broadcast", {**MOVE, "dst_csize": 64}, {"dst_csize": 65}, "it goes to 65 lanes from lane 0 on", {}),
+    (
+        "dma.tensor",
+        MOVE,
+        {"nchw_copy": 0, "dst_nsize": 1, "dst_csize": 1, "dst_hsize": 1, "dst_wsize": 63},
+        "64 elements",
+        {},
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "fields", "breaks", "text", "keeps"), RULES)
+def test_a_rule_and_a_command_that_just_keeps_it(
+    name: str, fields: Mapping[str, int], breaks: Mapping[str, int], text: str, keeps: Mapping[str, int]
+) -> None:
+    chip = chip_named("BM1684X")
+    if name.startswith("dma.tensor.broadcast"):
+        fields = {**fields, "dst_nsize": 1, "dst_hsize": 2, "dst_wsize": 8}
+    broken = command(chip, name, **{**fields, **breaks})
+    assert text in chip.illegal(broken)
+    with pytest.raises(NotSimulated, match=f"{name} is illegal: "):
+        chip.execute(broken, empty(chip))
+    if breaks != keeps:
+        assert chip.illegal(command(chip, name, **{**fields, **keeps})) == ""
+
+
+def test_floats_of_8_bits_are_there_on_some_chips_only() -> None:
+    floats = {**SUM, "opd0_prec": 7, "opd1_prec": 2}
+    assert chip_named("BM1690").illegal(command(chip_named("BM1690"), "arith.mul", **floats)) == ""
+    with pytest.raises(NotSimulated, match="precision code 7 is not defined"):
+        command(chip_named("BM1684X"), "arith.mul", **floats)
+
+
+def test_an_illegal_command_is_listed_found_refused_and_computed_if_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, inputs = (
+        DATA / "bm1684x" / "toy_bm1684x_int8",
+        ["--inputs", str(DATA / "bm1684x/toy_bm1684x_int8/input.npz")],
+    )
+    changed = str(tmp_path / "changed.bmodel")
+    assert main(["patch", str(model), "-o", changed, "--set", "B2.res0_addr=2"]) == 0
+    said = "its result is at R0.2, which is no multiple of 4 bytes"
+    assert main(["dis", changed]) == 0
+    assert capsys.readouterr().out.count(f"illegal: {said}") == 1
+    assert main(["run", changed, *inputs]) == 2
+    assert f"error: command 2 (B2 arith.cast): arith.cast is illegal: {said}" in capsys.readouterr().err
+    assert main(["sanitize", changed, *inputs]) == 2
+    assert f"error: B2 arith.cast: {said} [legal]" in capsys.readouterr().out
+    assert main(["run", changed, *inputs, "--lenient"]) == 0
+    assert "computed by illegal commands (--lenient)" in capsys.readouterr().out
+    assert main(["run", str(model), "--lenient"]) == 0
+    assert "illegal" not in capsys.readouterr().out
+
+
+def test_one_of_several_commands_of_a_form_that_is_misaligned(tmp_path: Path) -> None:
+    """What is known of the others must not let it pass."""
+    model = DATA / "bm1684x" / "toy_bm1684x_int8"
+    commands = tdb_dap.open(model).program.commands
+    moves = [each for each in commands if each.name == "dma.tensor" and each.results[0].dtype.itemsize == 4]  # type: ignore[union-attr]
+    changed = tmp_path / "changed.bmodel"
+    field = next(name for name in ("dst_start_addr_l32", "dst_start_addr_h32") if name in dict(moves[-1].fields))
+    value = dict(moves[-1].fields)[field] + 2
+    assert main(["patch", str(model), "-o", str(changed), "--set", f"{moves[-1].token}.{field}={value}"]) == 0
+    debugger = tdb_dap.open(changed)
+    assert [ordinal for ordinal, _ in debugger.program.access_rows.illegal] == [moves[-1].ordinal]
+    assert "is illegal: " in debugger.run().text
+    assert debugger.ordinal == moves[-1].ordinal
