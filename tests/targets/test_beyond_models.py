@@ -294,7 +294,7 @@ def test_a_linear_move_with_strides_is_as_long_as_its_sizes(strided: int, length
 def test_a_reciprocal_root_is_a_float_in_a_word_of_integers() -> None:
     chip = chip_named("BM1684")
     sizes = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 1, "opd0_prec": 2, "tsk_lane_num": (1 << 64) - 1}
-    places = {"opd0_addr": 0, "res0_addr": 4096}
+    places = {"opd0_addr": 0x8000000, "res0_addr": 0x8001000}
     as_float, as_word = (
         words(chip, "mdsfu.rsqrt", {"input": f32(2)}, **sizes, **places, res0_prec=code)[0].tolist() for code in (2, 4)
     )

@@ -75,10 +75,12 @@ PLACES = {
     "opd0_addr": LOCAL,
     "opd1_addr": LOCAL + 256,
     "res0_addr": LOCAL + 512,
+    "opd2_addr": LOCAL + 640,
     "opd3_addr": LOCAL + 768,
 }
 FLOATS = {"opt_res0_prec": 2, "opt_opd0_prec": 2, "opt_opd1_prec": 2, "opt_opd2_prec": 2}
 MOVE = {
+    "pio_gdma_enable": 1,
     "src_start_addr_l32": LOCAL,
     "dst_start_addr_l32": LOCAL + 256,
     "localmem_mask_l32": 0xFFFFFFFF,

@@ -14,7 +14,7 @@ CHIP = chip_named("BM1684")
 LOCAL, LANE = 0x8000000, 512 << 10
 RESULT = 16384
 """Offset in a lane of what is moved."""
-LANES = {"localmem_mask_l32": 0xFFFFFFFF, "localmem_mask_h32": 0xFFFFFFFF}
+LANES = {"pio_gdma_enable": 1, "localmem_mask_l32": 0xFFFFFFFF, "localmem_mask_h32": 0xFFFFFFFF}
 FROM_DDR = {"src_start_addr_h8": 1, "dst_start_addr_l32": LOCAL + RESULT, "direction": 0, "special_func": 1}
 
 

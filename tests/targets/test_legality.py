@@ -27,7 +27,7 @@ PRODUCT = {"opd0_prec": 1, "res0_prec": 1, "res0_c": 4, "res0_w": 8, "opd1_c": 1
 PRODUCT |= {"opd1_addr": 4096, "res0_addr": 8192, "opd2_const": 1}
 QUANT = {**SHAPE, "opd0_prec": 0, "res0_prec": 2, "opd1_const": 1, "res0_addr": 2048}
 GATHER = {"res0_n": 1, "res0_c": 4, "res0_h": 1, "res0_w": 16, "opd0_h": 1, "opd0_w": 64, "opd1_w": 16, "res0_prec": 2}
-GATHER |= {"opd0_prec": 2, "opd1_addr": 1024, "res0_addr": 2048, "opd1_prec": 3}
+GATHER |= {"opd0_prec": 2, "opd1_c": 4, "opd1_addr": 1024, "res0_addr": 2048, "opd1_prec": 3}
 LOCAL, DDR = 0x8000000, 1
 MOVE = {"src_nsize": 1, "src_csize": 4, "src_hsize": 2, "src_wsize": 8, "src_data_format": 2, "nchw_copy": 1}
 MOVE |= {
@@ -190,7 +190,7 @@ def test_one_of_several_commands_of_a_form_that_is_misaligned(tmp_path: Path) ->
     """What is known of the others must not let it pass."""
     model = DATA / "bm1684x" / "toy_bm1684x_int8"
     commands = tdb_dap.open(model).program.commands
-    moves = [each for each in commands if each.name == "dma.tensor" and each.results[0].dtype.itemsize == 4]  # type: ignore[union-attr]
+    moves = [each for each in commands if each.name == "dma.tensor" and each.results[0].dtype.itemsize == 4]
     changed = tmp_path / "changed.bmodel"
     field = next(name for name in ("dst_start_addr_l32", "dst_start_addr_h32") if name in dict(moves[-1].fields))
     value = dict(moves[-1].fields)[field] + 2

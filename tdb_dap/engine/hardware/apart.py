@@ -23,6 +23,8 @@ def bytes_in_lanes(view: View) -> int:
     if view.space is not Space.LOCAL:
         return 0
     parts = parts_of(view)
+    if not parts:
+        return 0
     within = [_within_lanes(part, view) for part in parts]
     steps = [stride for part in parts for stride in part.strides]
     stays = min(steps, default=0) >= 0 and all(stop <= view.geometry.lane_bytes for _, stop in within)
@@ -38,7 +40,7 @@ def has_apart(view: View) -> bool:
             if extent > 1 and stride < reached:
                 return False
             reached += (extent - 1) * stride
-    if len(parts) == 1:
+    if len(parts) < 2:
         return True
     if not bytes_in_lanes(view):
         return False

@@ -27,6 +27,7 @@ BM1684X = Chip(
         ),
     ),
     rules=Rules(
+        has_int4=False,
         channel_group=32,
         counts_numbers=True,
         signs_distance=True,

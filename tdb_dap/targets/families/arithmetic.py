@@ -9,7 +9,7 @@ from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, Bound, constant, family, operand, result_
 from tdb_dap.targets.declaration.fields import FLOAT8, Fields
 from tdb_dap.targets.families.convolution import is_float
-from tdb_dap.targets.families.formats import FLOATS, WORDS, named
+from tdb_dap.targets.families.formats import FLOATS, INT4, WORDS, named
 
 MUL, NOT, ADD, SUB, MAX, MIN, LOGIC_SHIFT = 0, 1, 2, 3, 4, 5, 6
 AND, OR, XOR, SELECT_GREATER, SELECT_EQUAL, DIVIDE, SELECT_LESS, CAST = 7, 8, 9, 10, 11, 12, 13, 14
@@ -73,7 +73,7 @@ def _result_sign(f: Fields) -> int:
     return f.opd0_sign or f.opd1_sign
 
 
-_OF_ONE_WIDTH = (NOT, MAX, MIN, AND, OR, XOR, COPY, MUL_HIGH, ABSOLUTE, CLAMP, COPY_BATCH)
+_OF_ONE_WIDTH = (MAX, MIN, AND, OR, XOR, COPY, ABSOLUTE, CLAMP, COPY_BATCH)
 _SHIFTS = (LOGIC_SHIFT, ARITHMETIC_SHIFT, ROTATE)
 _BITWISE = (NOT, AND, OR, XOR, LEADING_ZEROS, LEADING_ONES)
 _INTEGERS_ONLY = (*_SHIFTS, *_BITWISE, ADD_SATURATE, SUB_SATURATE, MUL_SATURATE, MUL_HIGH)
@@ -85,23 +85,28 @@ def _formats(bound: Bound) -> str:
     f, sub = bound.fields, bound.fields.sub
     if sub in (CAST, EU_INDEX, NPU_INDEX):
         return ""
-    if sub in _SHIFTS and isinstance(bound.operands.get("right"), Constant) and (f.opd1_prec, f.opd1_sign) != (0, 1):
+    is_number = f.tsk_opd_num > 1 and isinstance(bound.operands.get("right"), Constant)
+    if sub in _SHIFTS and is_number and (f.opd1_prec, f.opd1_sign) != (0, 1):
         return "its amount is no signed number of 8 bits"
     if sub in _SELECT and isinstance(bound.operands.get("third"), View):
         return "the numbers that it chooses from are a tensor"
-    takes_right = "right" in bound.operands and sub not in _SHIFTS
+    takes_right = f.tsk_opd_num > 1 and "right" in bound.operands and sub not in _SHIFTS
     codes = [f.opd0_prec, *([f.opd1_prec] if takes_right else ()), f.res0_prec]
     if sub in _SELECT:
         pairs = [(f.opd0_prec, f.opd1_prec), (f.opd2_prec, f.res0_prec)]
         wrong = [pair for pair in pairs if pair[0] != pair[1]]
         return f"it mixes {named(wrong[0][0])} with {named(wrong[0][1])}" if wrong else ""
-    if sub in _INTEGERS_ONLY and not WORDS.issuperset(codes):
-        return f"it takes no {named(next(code for code in codes if code not in WORDS))}"
+    integers = WORDS | {INT4} if f.conventions.has_int4 else WORDS
+    if sub in _INTEGERS_ONLY and not integers.issuperset(codes):
+        return f"it takes no {named(next(code for code in codes if code not in integers))}"
     if sub in _FLOATS_ONLY and not FLOATS.issuperset(codes):
         return f"it takes no {named(next(code for code in codes if code not in FLOATS))}"
-    if sub == MAC and WORDS.issuperset(codes) and (f.opd0_prec or f.opd1_prec):
-        return "it takes integers of 8 bits alone"
-    are_words = WORDS.issuperset(codes)
+    if sub == MAC and WORDS.issuperset(codes):
+        if f.opd0_prec or f.opd1_prec or f.res0_prec == 4:
+            return "it makes integers of 8 or 16 bits out of integers of 8 bits, and no others"
+        if isinstance(bound.operands.get("third"), View):
+            return "its shifts are a tensor"
+    are_words = integers.issuperset(codes)
     mixes_bytes = FLOAT8 in codes[:-1] and FLOATS.issuperset(codes)  # 8-bit floats with others, where a chip has them
     if len(set(codes)) > 1 and not mixes_bytes and (not are_words or sub in _OF_ONE_WIDTH):
         return f"it mixes {' with '.join(named(code) for code in dict.fromkeys(codes))}"

@@ -24,7 +24,7 @@ from tdb_dap.targets.declaration.family import (
 )
 from tdb_dap.targets.declaration.fields import FLOAT8, Fields
 from tdb_dap.targets.declaration.rows import Condition
-from tdb_dap.targets.families.formats import adds_to_wide_sums, among, sums
+from tdb_dap.targets.families.formats import adds_to_wide_sums, among, named, sums
 
 WINDOW: dict[str, AttributeValue] = {
     "kernel": ("opd1_h", "opd1_w"),
@@ -171,6 +171,14 @@ def scales_8_bits(bound: Bound) -> str:
     return "it scales floats that are wider than 8 bits" if is_wide else ""
 
 
+def bias_is_float(bound: Bound) -> str:
+    """A bias of floats in memory has a field that says which."""
+    f, bias = bound.fields, bound.operands.get("bias")
+    if not isinstance(bias, View) or not is_float(f) or not f.is_fused or not f.has("opd2_prec"):
+        return ""
+    return "" if f.opd2_prec in (1, 2, 5) else f"its bias cannot be {named(f.opd2_prec)}"
+
+
 def window_fits(bound: Bound) -> str:
     """The rows and columns of the result are those that the windows of the image give."""
     return _windows(bound.fields, all_of_them=True)
@@ -252,6 +260,7 @@ class Convolution:
         window_fits,
         scales_8_bits,
         adds_to_wide_sums,
+        bias_is_float,
     )
 
     @staticmethod

@@ -8,6 +8,7 @@ from tdb_dap.targets.declaration.family import Bound, Rule
 from tdb_dap.targets.declaration.fields import FLOAT8, Fields
 
 FLOATS = frozenset({1, 2, 5, FLOAT8})
+INT4 = 6
 WORDS = frozenset({0, 3, 4})
 """Integers of whole bytes."""
 _NAMES = {0: "8-bit integers", 1: "f16", 2: "f32", 3: "16-bit integers", 4: "32-bit integers", 5: "bf16"}
@@ -52,5 +53,5 @@ def adds_to_wide_sums(bound: Bound) -> str:
 def sums(f: Fields) -> frozenset[int]:
     """Formats of the result of a sum of products, by that of its operands."""
     if f.opd0_prec == FLOAT8:
-        return frozenset({1, 2, FLOAT8})
+        return frozenset({1, 2, 5, FLOAT8})
     return frozenset({f.opd0_prec, 2}) if f.opd0_prec in FLOATS else WORDS

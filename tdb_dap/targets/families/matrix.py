@@ -15,6 +15,7 @@ from tdb_dap.targets.families.convolution import (
     TABLE_REGISTER,
     ZERO_REGISTER,
     as_listed,
+    bias_is_float,
     fused_attributes,
     is_float,
     requantisation_table,
@@ -254,6 +255,7 @@ class MatrixMultiply2:
         scales_8_bits,
         _fit_together,
         adds_to_wide_sums,
+        bias_is_float,
     )
 
     @staticmethod

@@ -130,10 +130,18 @@ _FORMATS: dict[int, tuple[frozenset[int], frozenset[int]]] = {
     RQ1: (frozenset({0, 3, 4}), frozenset({0, 3})),
     RQ2: (frozenset(), frozenset()),
     DQ0: (frozenset({0, 3, 6}), frozenset({2})),
-    DQ1: (frozenset({0, 3}), frozenset({0, 3, 4})),
+    DQ1: (frozenset({0, 3, 6}), frozenset({0, 3, 4})),
     DQ2: (frozenset({0, 6}), frozenset({1, 5})),
 }
 """Formats of input and result by operation."""
+_EVERY = frozenset({0, 1, 2, 3, 4, 5})
+
+
+def _formats(f: Fields) -> tuple[frozenset[int], frozenset[int]]:
+    """Those of input and result; integers are requantised in words of any format, on later chips out of such, too."""
+    if f.sub not in (RQ0, RQ1):
+        return _FORMATS[f.sub]
+    return (_EVERY if is_packed(f) else _FORMATS[f.sub][0]), _EVERY
 
 
 def group_size(f: Fields) -> int:
@@ -143,9 +151,9 @@ def group_size(f: Fields) -> int:
 
 def _shifts_within_words(bound: Bound) -> str:
     """A shift in the command is by less than the 64 bits of a product."""
-    for role, operand in bound.operands.items():
-        if "shift" in role and isinstance(operand, Constant) and abs(operand.value) >= 64:
-            return f"it shifts by {operand.value} bits"
+    for role, number in bound.operands.items():
+        if "shift" in role and isinstance(number, Constant) and abs(number.value) >= 64:
+            return f"it shifts by {number.value} bits"
     return ""
 
 
@@ -214,8 +222,8 @@ class Quantize:
 
     result = result_(sign=result_sign)
     rules = (
-        among("opd0_prec", lambda f: _FORMATS[f.sub][0], "input"),
-        among("res0_prec", lambda f: _FORMATS[f.sub][1], "result"),
+        among("opd0_prec", lambda f: _formats(f)[0], "input"),
+        among("res0_prec", lambda f: _formats(f)[1], "result"),
         _shifts_within_words,
     )
 

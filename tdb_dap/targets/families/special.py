@@ -7,7 +7,7 @@ from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import F16, UI16
 from tdb_dap.engine.hardware.views import Layout
-from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, operand, result_
+from tdb_dap.targets.declaration.family import RESULT_SHAPE, Bound, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.formats import among
 
@@ -36,6 +36,12 @@ def scratch_words(f: Fields) -> int:
 
 _NORMALIZED = {1: (1, 3), 2: (2, 4), 5: (5, 3)}
 """Formats of an exponent by that of the number."""
+
+
+def _has_a_series(bound: Bound) -> str:
+    f = bound.fields
+    is_short = f.sub in (TAYLOR_4X, TAYLOR) and f.opd1_n < 2
+    return f"its series has {f.opd1_n} coefficients, and two are the least" if is_short else ""
 
 
 @family("sfu", registers=("sSFU", "SFU"))
@@ -85,6 +91,7 @@ class SpecialFunction:
         among(
             "res0_prec", lambda f: _NORMALIZED.get(f.opd0_prec, ()) if f.sub == NORMALIZE else {f.opd0_prec}, "result"
         ),
+        _has_a_series,
     )
     powers = result_(
         "opd3", _row(scratch_words), Layout.STRIDE, dtype=UI16, strides=lambda f: (0, 0, 0, 1), when=_is_exponential

@@ -126,6 +126,10 @@ def _row(side: str) -> Row:
     )
 
 
+_MOST_COLUMNS = 0xFFFF
+"""Of a step from column to column."""
+
+
 def _is_enabled(bound: Bound) -> str:
     return "" if bound.fields.pio_gdma_enable else "its enabling bit is not set"
 
@@ -151,6 +155,8 @@ def _sizes_fit(bound: Bound) -> str:
 
 def _steps_by_one(bound: Bound) -> str:
     f = bound.fields
+    if max(f.src_wstride, f.dst_wstride) > _MOST_COLUMNS:
+        return f"its step from column to column is {max(f.src_wstride, f.dst_wstride)}"
     wrong = f.sub == SWAP and f.stride_enable and (f.src_wstride, f.dst_wstride) != (1, 1)
     return "its step from column to column is not 1" if wrong else ""
 
@@ -160,11 +166,13 @@ def _is_within_lanes(bound: Bound) -> str:
     f = bound.fields
     for side in ("src", "dst"):
         space, offset = _place(f, side)
-        batches, step = f.four(side, "size")[0], f.four(side, "stride")[0]
+        (batches, channels, _, _), (step, lane_step, _, _) = f.four(side, "size"), f.four(side, "stride")
         if space is not Space.LOCAL or not f.stride_enable or is_linear(f) or (side == "src" and f.sub == CONSTANT):
             continue
-        if offset % f.geometry.lane_bytes + batches * step * _dtype(f).itemsize > f.geometry.lane_bytes:
-            return f"its batches leave their lanes: {batches} of {step} numbers"
+        lane, place = divmod(offset, f.geometry.lane_bytes)
+        extent = max(batches * step, -(-(lane + channels) // f.geometry.lanes) * lane_step) * _dtype(f).itemsize
+        if place + extent > f.geometry.lane_bytes:
+            return f"its {'source' if side == 'src' else 'destination'} leaves its lanes with {extent} bytes"
     return ""
 
 

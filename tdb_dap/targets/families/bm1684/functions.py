@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tdb_dap.engine.hardware.dtypes import F32, UI32, DType
-from tdb_dap.engine.hardware.views import Layout, strides_of
-from tdb_dap.targets.declaration.family import RESULT_SHAPE, family, operand, result_
+from tdb_dap.engine.hardware.views import Layout, View, strides_of
+from tdb_dap.targets.declaration.family import RESULT_SHAPE, Bound, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.bm1684.rows import itemsize, storage, word_result, words
 from tdb_dap.targets.families.formats import among
@@ -45,7 +45,7 @@ class SpecialFunction:
         when=lambda f: f.sub == TAYLOR,
     )
     result = word_result(sign=1)
-    rules = (among("res0_prec", lambda f: {4} if f.sub in (TO_INTEGER, EXPONENT) else {2}, "result"),)
+    rules = (among("res0_prec", lambda f: {4} if f.sub in (TO_INTEGER, EXPONENT) else {2, 4}, "result"),)
     vendor_text = "md sfu"
 
 
@@ -68,6 +68,16 @@ def _compared_strides(f: Fields) -> tuple[int, ...]:
     return batch, *inner
 
 
+def _is_aligned(bound: Bound) -> str:
+    """The steps that are given are those of the aligned layout."""
+    f, left = bound.fields, bound.operands["left"]
+    if not isinstance(left, View):
+        return ""
+    shape = f.res0_n, f.res0_c, f.res0_h, f.res0_w
+    aligned = strides_of(f.geometry, Layout.ALIGN_EU, left.address, shape, F32)
+    return "" if aligned == left.strides else f"its left is not aligned: {left.memref}"
+
+
 @family("bm1684.cmp", registers=("md_cmp_op",))
 class Compare:
     """select: left > right ? when_true : when_false, as the second result."""
@@ -77,5 +87,10 @@ class Compare:
     when_true = operand("opd2", RESULT_SHAPE, dtype="opd2_prec", sign=0)
     when_false = operand("opd3", RESULT_SHAPE, dtype="opd2_prec", sign=0)
     selected = result_("res1", RESULT_SHAPE, dtype="res0_prec", sign=0)
-    rules = (among("opd0_prec", {2}, "left"), among("opd2_prec", {2}, "numbers"), among("res0_prec", {2}, "result"))
+    rules = (
+        _is_aligned,
+        among("opd0_prec", {2}, "left"),
+        among("opd2_prec", {2}, "numbers"),
+        among("res0_prec", {2}, "result"),
+    )
     vendor_text = "md cmp"

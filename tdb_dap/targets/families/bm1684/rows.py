@@ -54,17 +54,18 @@ def word_result(**details: Any) -> Row:
     return result_("res0", RESULT_SHAPE, storage("res0"), **details)
 
 
+_EXTREMES = (4, 5)
+"""Maximum and minimum."""
+
+
 def of_one_kind(bound: Bound) -> str:
     """Float32 throughout, integers of 8 and 16 bits, or of 32."""
     f = bound.fields
     codes = {f.opd0_prec, f.res0_prec} | ({f.opd1_prec} if "right" in bound.operands else set())
     if codes in ({2}, {4}) or codes <= {0, 3}:
-        return ""
-    return (
-        f"it mixes {' with '.join(named(code) for code in sorted(codes))}"
-        if len(codes) > 1
-        else "it takes no such numbers"
-    )
+        is_mixed = f.sub in _EXTREMES and 2 not in codes and "right" in bound.operands and f.opd0_sign != f.opd1_sign
+        return "it mixes signed with unsigned numbers" if is_mixed else ""
+    return f"it takes no {' with '.join(named(code) for code in sorted(codes))}"
 
 
 def has_words_apart(bound: Bound) -> str:

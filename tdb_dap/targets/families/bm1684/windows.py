@@ -6,7 +6,7 @@ from typing import Any
 
 from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.errors import NotSimulated
-from tdb_dap.targets.declaration.family import attributes_by_name, family, flag, operand
+from tdb_dap.targets.declaration.family import Bound, attributes_by_name, family, flag, operand
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.bm1684.rows import any_sign, itemsize, old_words, word_result, words
 from tdb_dap.targets.families.convolution import WINDOW, is_float, window_fits, windows_suffice
@@ -77,6 +77,11 @@ def _pooling_sign(f: Fields) -> int:
     return 0 if f.relu else any_sign(f)
 
 
+def _has_one_format(bound: Bound) -> str:
+    f = bound.fields
+    return "it mixes formats" if f.sub == WEIGHTED and f.opd0_prec != f.opd1_prec else ""
+
+
 @family("bm1684.pord", registers=("pord_op",))
 class Pooling:
     """Window functions per channel: maximum; sum of input * kernel, with one constant weight for the average.
@@ -89,5 +94,5 @@ class Pooling:
     bias = operand("opd2", (1, "res0_c", 1, 1), Layout.COMPACT, when=lambda f: f.sub == WEIGHTED and _has_third(f))
     result = word_result(sign=_pooling_sign)
     attributes = staticmethod(_attributes)
-    rules = (among("res0_prec", _sums, "result"), windows_suffice)
+    rules = (_has_one_format, among("res0_prec", _sums, "result"), windows_suffice)
     vendor_text = "depthwise or pooling"

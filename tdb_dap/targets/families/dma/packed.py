@@ -9,7 +9,7 @@ from tdb_dap.engine.hardware.dtypes import UI8
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.strides import contiguous
 from tdb_dap.engine.hardware.views import Layout, Operand, View, strides_of
-from tdb_dap.targets.declaration.family import Row, VendorView, family
+from tdb_dap.targets.declaration.family import Bound, Row, VendorView, family
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.dma.tensors import Shape4, data_type, default_strides, lane_mask, located, side
 
@@ -118,12 +118,18 @@ class Compress:
     attributes = Decompress.attributes
 
 
+def _has_one_shape(bound: Bound) -> str:
+    source, result = bound.fields.four("src", "size"), bound.fields.four("dst", "size")
+    return "" if source == result else f"its source is {source} and its destination {result}"
+
+
 @family("dma.reverse", registers=("DMA_reverse",))
 class Reverse:
     """A copy with one axis reversed: sub types w, h, c, n."""
 
     source = _whole("src", is_result=False, vendor=_source_as_listed)
     destination = _whole("dst", is_result=True, vendor=_destination_as_listed)
+    rules = (_has_one_shape,)
 
     @staticmethod
     def vendor_text(f: Fields) -> str:
