@@ -8,7 +8,7 @@ from scripts.robustness.mutate_models.faults import KINDS
 from scripts.robustness.mutate_models.judging import MISMATCH, REFUSED, Verdict
 
 WANTED = 0.95
-FINDERS = ("bounds", "uninitialized", "hazard", "unused", "decode", "nan", REFUSED, MISMATCH)
+FINDERS = ("bounds", "uninitialized", "hazard", "unused", "decode", "legal", "nan", REFUSED, MISMATCH)
 
 
 def found_share(changing: Sequence[Verdict]) -> str:

@@ -72,8 +72,9 @@ CAPABILITIES: dict[str, Any] = {'supportsCancelRequest': True,
                                  'default': False,
                                  'supportsCondition': True,
                                  'conditionDescription': 'names, default all: bounds, uninitialized, hazard, '
-                                                         'decode, unused, nan, inf, denormal, saturate; with '
-                                                         'places not to report: hazard: gemm15*; nan'}],
+                                                         'decode, legal, unused, nan, inf, denormal, '
+                                                         'saturate; with places not to report: hazard: '
+                                                         'gemm15*; nan'}],
  'additionalModuleColumns': [{'attributeName': 'runMode', 'label': 'Run mode', 'type': 'string'},
                              {'attributeName': 'function', 'label': 'Function', 'type': 'string'},
                              {'attributeName': 'commands', 'label': 'Commands', 'type': 'number'},

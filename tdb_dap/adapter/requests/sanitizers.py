@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.control.stops import Finding
 
 
-_CAUSES = ("hazard", "decode")
+_CAUSES = ("hazard", "decode", "legal")
 """Sanitizers that need no run, and whose findings make results wrong."""
 
 _MOST_CAUSES = 3

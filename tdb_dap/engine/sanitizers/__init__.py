@@ -109,7 +109,7 @@ SANITIZERS: tuple[Filter, ...] = (
         "legal",
         "Illegal command",
         "Stop at a command that the chip does not have: misaligned, beyond its lane, of formats that do not fit.",
-        _before_the_run("legality", "legality"),
+        _before_the_run("decoding", "legality"),
     ),
     _filter(
         "unused",

@@ -1,7 +1,8 @@
-"""``decode``: descriptors that no compiler should have written.
+"""``decode`` and ``legal``: descriptors that no compiler should have written.
 
-Bits that mean nothing and are set, codes that the chip does not define, shapes without elements, ids that are not
-1, 2, 3 ..., and waits for commands that do not exist.
+``decode``: bits that mean nothing and are set, codes that the chip does not define, ids that are not 1, 2, 3 ..., and
+waits for commands that do not exist. ``legal``: commands that the chip does not have, see ``Ruling`` of
+``engine.hardware.target``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
 
 NAME = "decode"
+LEGAL = "legal"
 
 
 def decoding(program: Program) -> Iterator[Finding]:
@@ -27,6 +29,13 @@ def decoding(program: Program) -> Iterator[Finding]:
     for ordinal, text in sorted(problems):
         command = program.commands[ordinal]
         yield Finding(NAME, "A command is not well formed", f"{title_of(command)}: {text}", ordinal, (command.asm,))
+
+
+def legality(program: Program) -> Iterator[Finding]:
+    """One finding for each illegal command, in the order of execution."""
+    for ordinal, text in program.access_rows.illegal:
+        command = program.commands[ordinal]
+        yield Finding(LEGAL, "The chip has no such command", f"{title_of(command)}: {text}", ordinal, (command.asm,))
 
 
 def _set_bits(program: Program) -> Iterator[tuple[int, str]]:

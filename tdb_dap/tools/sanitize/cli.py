@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         nargs="+",
         default=["all"],
-        help="sanitizers to run: all (bounds uninitialized hazard decode unused nan), inf, denormal, saturate, or "
+        help="sanitizers to run: all (bounds uninitialized hazard decode legal unused nan), inf, denormal, saturate, or "
         '"saturate: 5%%"; mismatch: compare with the reference, as --reference does',
     )
     parser.add_argument(
