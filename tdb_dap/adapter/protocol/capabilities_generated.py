@@ -61,8 +61,8 @@ CAPABILITIES: dict[str, Any] = {'supportsCancelRequest': True,
                                                 'Needs a reference.',
                                  'default': True,
                                  'supportsCondition': True,
-                                 'conditionDescription': 'names not to compare, separated by commas; birth: '
-                                                         'only where all operands are right'},
+                                 'conditionDescription': 'names not to compare, separated by commas; all: '
+                                                         'also where an operand is wrong already'},
                                 {'filter': 'divergence',
                                  'label': 'Simulators disagree',
                                  'description': "Stop after a command that the vendor's simulator executes "
