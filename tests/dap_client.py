@@ -123,8 +123,8 @@ class Stop:
         return self.client.variables(reference)
 
     def variable(self, scope: str, name: str, level: str = "op") -> Variable:
-        """The variable that has ``name`` as a word of its name, or as the layer's name at its end."""
-        return next(v for v in self.scope(scope, level) if name in (*v.name.split(), *v.value.split()[-1:]))
+        """The variable that has ``name`` as a word of its name, or as the layer's name in its row."""
+        return next(v for v in self.scope(scope, level) if name in (*v.name.split(), *v.value.split()))
 
     def evaluate(self, expression: str, context: str = "watch", level: str = "op") -> str:
         answer = self.client.request("evaluate", expression=expression, context=context, frameId=self.frame(level).id)

@@ -176,7 +176,7 @@ def test_stopping_after_the_command_shows_its_results(client: DapClient, toy: To
     assert stop.frame("op").name == "tpu.Pool2D maxpool5_MaxPool"
     assert (
         stop.variable("Results", "maxpool5_MaxPool").value
-        == "f32 1×16×16×16  ✓  [1.121 1.966 1.793 …]  min 0 max 3.936  maxpool5_MaxPool"
+        == "f32 1×16×16×16  ✓  maxpool5_MaxPool  [1.121 1.966 1.793 …]  min 0 max 3.936"
     )
     assert stop.variable("Compare", "maxpool5_MaxPool").value.startswith("pass")
     client.next()

@@ -40,7 +40,7 @@ def test_the_answer_is_the_set_of_what_exists(client: DapClient) -> None:
         assert capabilities[name] is True
     filters = {known["filter"]: known for known in capabilities["exceptionBreakpointFilters"]}
     assert list(filters) == ["mismatch", "divergence", "sanitizers"]
-    assert [mode["mode"] for mode in capabilities["breakpointModes"]] == ["before", "after", "change"]
+    assert [mode["mode"] for mode in capabilities["breakpointModes"]] == ["before", "after", "change", "lives"]
     client.disconnect()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -134,4 +135,51 @@ def test_the_console_watches_as_well(pooling: Stop) -> None:
     assert client.console("watch in[0] : read").startswith("breakpoint ")
     client.resume()
     assert client.expect_stopped("breakpoint").ordinal == pooling.ordinal
+    client.disconnect()
+
+
+def test_a_stop_shows_old_and_new_numbers(pooling: Stop) -> None:
+    client, frame = pooling.client, pooling.frame("op").id
+    values = [float(pooling.evaluate(f"in[0][0,0,0,{i}]")) for i in range(16)]
+    zero = next(i for i, value in enumerate(values) if value == 0)
+    all_of_it = client.request("dataBreakpointInfo", name="in[0]", frameId=frame)["dataId"]
+    watch(client, client.request("dataBreakpointInfo", name=f"in[0][0,0,0,{zero}]", frameId=frame)["dataId"])
+    client.reverse()
+    made = client.expect_stopped("data breakpoint")
+    assert made.frame("command").name.startswith("conv.normal")
+    number = made.text.partition(" → ")[2]
+    assert float(number) < 0
+    client.resume()
+    stop = client.expect_stopped("data breakpoint")
+    assert stop.frame("command").name.startswith("arith.max")
+    assert (stop.text, stop.description) == (f"{number} → 0.0",) * 2
+    watch(client, all_of_it)
+    client.reverse()
+    client.expect_stopped("data breakpoint")
+    client.resume()
+    whole = client.expect_stopped("data breakpoint").text
+    pattern = r"[\d,]+ of 16,384 elements, first -[\d.e-]+ → 0.0; min -.* max (.*) → min 0.0 max \1$"
+    assert re.match(pattern, whole), whole
+    client.disconnect()
+
+
+def test_while_it_lives_later_tenants_of_its_bytes_do_not_stop(pooling: Stop, toy: Toy) -> None:
+    client, frame = pooling.client, pooling.frame("op").id
+    counts = {}
+    client.set_breakpoints(toy.mlir, [toy.line_of('"tpu.Softmax"')])
+    for mode in (None, "lives"):
+        info = client.request("dataBreakpointInfo", name="in[0]", frameId=frame, mode=mode)
+        watch(client, info["dataId"], "readWrite")
+        client.console("goto 0")
+        client.expect_stopped("goto")
+        stops = []
+        client.resume()
+        while (reached := Stop(client, client.raw.event("stopped")["body"])).reason == "data breakpoint":
+            stops.append(reached.ordinal)
+            client.resume()
+        counts[mode] = stops
+        client.console(f"goto {pooling.ordinal}")
+        frame = client.expect_stopped("goto").frame("op").id
+    assert counts["lives"] == [3, 4, 5], "the convolution, the maximum with 0, the pooling"
+    assert len(counts[None]) > 3
     client.disconnect()

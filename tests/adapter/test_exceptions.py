@@ -13,12 +13,15 @@ from tdb_dap.engine.machine import npz
 from tests.conftest import Toy
 from tests.dap_client import DapClient, Stop
 
+BIRTH = {"filterId": "mismatch", "condition": "birth"}
 
-def spoiled(toy: Toy, path: Path, name: str) -> str:
-    """A copy of the reference with one tensor that the program does not compute."""
+
+def spoiled(toy: Toy, path: Path, *names: str) -> str:
+    """A copy of the reference with tensors that the program does not compute."""
     with np.load(toy.reference) as archive:
         arrays = {key: archive[key] for key in archive.files}
-    arrays[name] = 1 - 2 * arrays[name]
+    for name in names:
+        arrays[name] = 1 - 2 * arrays[name]
     np.savez(path, **arrays)
     return str(path)
 
@@ -98,11 +101,11 @@ def test_excepted_tensors_are_not_compared(client: DapClient, toy: Toy, tmp_path
 
 
 @pytest.mark.capability("supportsExceptionFilterOptions")
-def test_birth_stops_only_where_the_operands_are_right(client: DapClient, toy: Toy) -> None:
+@pytest.mark.parametrize("filters", [{"filters": ["mismatch"]}, {"filterOptions": [BIRTH]}], ids=["default", "birth"])
+def test_it_stops_only_where_the_operands_are_right(client: DapClient, toy: Toy, filters: dict[str, Any]) -> None:
     client.launch(toy.directory, **toy.data)
     client.expect_stopped("entry")
-    options = [{"filterId": "mismatch", "condition": "birth"}]
-    client.request("setExceptionBreakpoints", filters=[], filterOptions=options)
+    client.request("setExceptionBreakpoints", **{"filters": [], **filters})
     client.request("evaluate", expression="si 3", context="repl")
     client.expect_stopped("step")
     client.request("evaluate", expression="set in[1] = 0", context="repl")  # the weights of the first convolution
@@ -113,6 +116,40 @@ def test_birth_stops_only_where_the_operands_are_right(client: DapClient, toy: T
     assert "elements differ" in details
     client.resume()  # all that follows inherits the error
     client.expect_end()
+    client.disconnect()
+
+
+def test_with_all_it_stops_at_each_result_that_differs(client: DapClient, toy: Toy) -> None:
+    client.launch(toy.directory, **toy.data)
+    client.expect_stopped("entry")
+    options = [{"filterId": "mismatch", "condition": "all, gemm15_Gemm"}]
+    client.request("setExceptionBreakpoints", filters=[], filterOptions=options)
+    client.console("si 3")
+    client.expect_stopped("step")
+    client.console("set in[1] = 0")
+    for name in ("relu4_Relu", "maxpool5_MaxPool", "conv8_Conv", "mul10_Mul", "globalaveragepool11_GlobalAveragePool"):
+        client.resume()
+        assert client.expect_stopped("exception").description.startswith(f"{name} differs from the reference")
+    client.disconnect()
+
+
+def test_going_on_leads_to_the_next_fault_and_back_to_the_one_before(
+    client: DapClient, toy: Toy, tmp_path: Path
+) -> None:
+    """The operand of the second is right again; that of the third is the wrong result of the second."""
+    reference = spoiled(toy, tmp_path / "bad.npz", "relu4_Relu", "conv8_Conv", "mul10_Mul")
+    data: dict[str, Any] = {"inputs": str(toy.inputs), "reference": reference, "stopOnExit": True}
+    client.launch(toy.directory, stop_on_entry=False, filters=["mismatch"], **data)
+    first = client.expect_stopped("exception")
+    assert first.description.startswith("relu4_Relu differs")
+    client.resume()
+    second = client.expect_stopped("exception")
+    assert second.description.startswith("conv8_Conv differs")
+    client.resume()
+    client.expect_stopped("step")
+    for stop in (second, first):
+        client.reverse()
+        assert client.expect_stopped("exception").description == stop.description
     client.disconnect()
 
 

@@ -46,6 +46,15 @@ def test_the_name_of_a_variable_means_it_for_the_whole_session(client: DapClient
     client.disconnect()
 
 
+def test_the_layer_stands_before_the_numbers(client: DapClient, toy: Toy) -> None:
+    line = toy.line_of('"tpu.Pool2D"')
+    client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [line]}, **toy.data)
+    operand = client.expect_stopped("breakpoint").variable("Operands", "relu4_Relu")
+    assert operand.name == "%16"
+    assert operand.value.startswith("f32 1×16×32×32  ✓  relu4_Relu  [")
+    client.disconnect()
+
+
 def test_children_and_watches_have_names_that_last(client: DapClient, toy: Toy) -> None:
     line = toy.line_of('"tpu.Pool2D"')
     client.launch(toy.directory, stop_on_entry=False, breakpoints={toy.mlir: [line]}, **toy.data)

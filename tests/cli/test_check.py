@@ -156,7 +156,7 @@ def test_sanitizers_look_on_in_the_same_run(toy: Toy, spoiled: Path, tmp_path: P
     assert sanitized is not None
     assert [finding.sanitizer for finding in sanitized.findings] == ["hazard", "unused"]
     for file in files[1:3]:
-        assert "D6 waits for B2 and not for B4" in file.read_text()
+        assert "c3.D6 waits for c3.B2 and not for c3.B4" in file.read_text()
     [run] = json.loads(files[3].read_text())["runs"]
     assert [result["ruleId"] for result in run["results"]] == ["hazard", "unused"]
     assert {"mismatch", "hazard", "nan"} <= {rule["id"] for rule in run["tool"]["driver"]["rules"]}

@@ -71,7 +71,7 @@ def test_shapes_time_and_colours_stand_in_the_text() -> None:
             ": 1x16x3x9 f32",
         ]
         title = (await mlir.lenses())[convolution]
-        assert title.startswith("2 commands · ")
+        assert title.startswith("relu4_Relu · 2 commands · ")
         assert "cycles" in title
         tokens = await editor.client.text_document_semantic_tokens_range_async(
             lsp.SemanticTokensRangeParams(mlir.identifier, mlir.range)

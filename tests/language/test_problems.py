@@ -94,7 +94,7 @@ def test_a_report_of_check_marks_the_ops_and_the_first_wrong_one_is_the_error(to
         assert wrong.severity == lsp.DiagnosticSeverity.Error
         lenses = await mlir.lenses()
         assert lenses[pooling].startswith("✗ ")
-        assert lenses[mlir.line_of('"tpu.Conv2D"')].startswith("✓ as expected · 2 commands")
+        assert lenses[mlir.line_of('"tpu.Conv2D"')].startswith("✓ relu4_Relu as expected · 2 commands")
 
     session(scenario)
 

@@ -49,6 +49,11 @@ CAPABILITIES: dict[str, Any] = {'supportsCancelRequest': True,
                      {'mode': 'change',
                       'label': 'Change',
                       'description': 'Writes that change a byte',
+                      'appliesTo': ['data']},
+                     {'mode': 'lives',
+                      'label': 'While It Lives',
+                      'description': 'From the first write of the tensor to its last read, not what lies '
+                                     'there later',
                       'appliesTo': ['data']}],
  'exceptionBreakpointFilters': [{'filter': 'mismatch',
                                  'label': 'Differs from the reference',
@@ -56,8 +61,8 @@ CAPABILITIES: dict[str, Any] = {'supportsCancelRequest': True,
                                                 'Needs a reference.',
                                  'default': True,
                                  'supportsCondition': True,
-                                 'conditionDescription': 'names not to compare, separated by commas; birth: '
-                                                         'only where all operands are right'},
+                                 'conditionDescription': 'names not to compare, separated by commas; all: '
+                                                         'also where an operand is wrong already'},
                                 {'filter': 'divergence',
                                  'label': 'Simulators disagree',
                                  'description': "Stop after a command that the vendor's simulator executes "

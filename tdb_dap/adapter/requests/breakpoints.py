@@ -296,4 +296,12 @@ def breakpoint_modes() -> list[dict[str, object]]:
         plain(
             BreakpointMode(mode="change", label="Change", description="Writes that change a byte", appliesTo=["data"])
         ),
+        plain(
+            BreakpointMode(
+                mode="lives",
+                label="While It Lives",
+                description="From the first write of the tensor to its last read, not what lies there later",
+                appliesTo=["data"],
+            )
+        ),
     ]

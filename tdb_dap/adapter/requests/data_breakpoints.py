@@ -22,7 +22,7 @@ from tdb_dap.errors import BadExpression, TdbError
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
-    from tdb_dap.engine.hardware.byte_ranges import ByteRanges
+    from tdb_dap.engine.source.mapped_tensor import MappedTensor
 
 _CHANGE = "!change"
 """Behind a data id: only writes that change something count."""
@@ -37,8 +37,9 @@ def data_breakpoint_info(session: Session, arguments: DataBreakpointInfoArgument
         return {"dataId": None, "description": str(error)}
     if not place.size:
         return {"dataId": None, "description": f"{arguments.name} has no bytes to watch"}
+    life = _life(session, place, arguments) if arguments.mode == "lives" else ""
     return DataBreakpointInfoResponseBody(
-        dataId=place.text + (_CHANGE if arguments.mode == "change" else ""),
+        dataId=place.text + life + (_CHANGE if arguments.mode == "change" else ""),
         description=f"{arguments.name} ({ranges_name(place, session.debugger.program.target.geometry)})",
         accessTypes=["write"] if arguments.mode == "change" else ["write", "read", "readWrite"],
         canPersist=True,
@@ -58,6 +59,23 @@ def _place(session: Session, arguments: DataBreakpointInfoArguments) -> ByteRang
         return part.ranges
     frame = session.handles.frame(arguments.frameId) if arguments.frameId else None
     return part_named(arguments.name, names_at(session, frame)).ranges
+
+
+def _life(session: Session, place: ByteRanges, arguments: DataBreakpointInfoArguments) -> str:
+    """``!3-17``: the commands from the first write of the tensor that lies there now to its last read."""
+    program, now = session.debugger.program, session.debugger.last_stop.focus
+    if arguments.frameId:
+        now = session.handles.frame(arguments.frameId).focus
+    records = sorted((record for record in program.source.records if record.ordinals), key=lambda record: record.first)
+    written = [record for record in records if _touches(record.results, place)]
+    born = max((record.first for record in written if record.first <= now), default=0)
+    stop = min((record.first for record in written if record.first > now), default=len(program.commands))
+    reads = (record.last for record in records if born <= record.first < stop and _touches(record.operands, place))
+    return f"!{born}-{max(reads, default=now)}"
+
+
+def _touches(values: tuple[MappedTensor, ...], place: ByteRanges) -> bool:
+    return any(value.view is not None and ByteRanges.of(value.view).overlaps(place) for value in values)
 
 
 @request("setDataBreakpoints", while_running="answer")

@@ -19,7 +19,7 @@ from tdb_dap.adapter.session.answering import Answering
 from tdb_dap.adapter.session.handlers import provides, request
 from tdb_dap.adapter.session.verdicts import missing_for_verdicts
 from tdb_dap.engine.checks.exception_filters import FILTERS, filters_named
-from tdb_dap.engine.checks.reference_checks import CHECKS, MISMATCH, Difference
+from tdb_dap.engine.checks.reference_checks import ALL, BIRTH, CHECKS, MISMATCH, Difference
 from tdb_dap.engine.checks.wrong_elements import texts
 from tdb_dap.engine.sanitizers import BY_NAME, chosen
 from tdb_dap.errors import BadExpression, TdbError
@@ -105,7 +105,13 @@ def set_exception_breakpoints(
 
 
 def _meant(name: str, condition: str | None) -> dict[str, str | None]:
-    """Filters by name, with their conditions: of the group those that its condition names, else all."""
+    """Filters by name, with their conditions: of the group those that its condition names, else all.
+
+    Results that differ because an operand does are passed over: the user wants to see where something goes wrong.
+    """
+    if name == MISMATCH:
+        words = [word.strip() for word in (condition or "").split(",")]
+        return {name: condition if ALL in words else ", ".join(filter(None, (condition, BIRTH)))}
     if name != _GROUP.filter:
         return {name: condition} if name in FILTERS else {}
     entries = [entry for part in (condition or "").split(";") for entry in ([part] if ":" in part else part.split(","))]

@@ -12,6 +12,7 @@ from tdb_dap.adapter.session.references import every_region, memory_reference
 from tdb_dap.engine.expressions.scope import Scope
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.engine.machine.what_if import change_field
+from tdb_dap.engine.rendering.printable import elided
 from tdb_dap.errors import BadExpression, NotSimulated
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from tdb_dap.engine.commands.net_tensors import Tensor
 
 Children = Callable[[], list[Node]]
+
+_LETTERS = 24
+"""Of a layer's name before the numbers of its tensor."""
 
 
 def contents(session: Session, frame: Frame) -> dict[str, Children]:
@@ -147,12 +151,14 @@ def _tensors(session: Session, values: list[Value], kind: str, moment: str) -> l
 
 
 def _operand(session: Session, value: Value, evaluate_name: str) -> Node:
-    """``%16 = f32 1×16×32×32  ...  relu4_Relu``: the names that compilers give are long, and the pane is narrow."""
+    """``%16 = f32 1×16×32×32  relu4_Relu  ...``; the pane is narrow, so a long name is elided, and whole at the end."""
     name, _, layer = value.title.partition(" ")
     if value.named is None or not name.startswith("%") or not layer:
         return tensor(session, value.title, value, evaluate_name)
-    node = tensor(session, name, value, evaluate_name)
-    node.value += f"  {layer}"
+    label = elided(layer, _LETTERS)
+    node = tensor(session, name, value, evaluate_name, label)
+    if label != layer:
+        node.value += f"  {layer}"
     return node
 
 

@@ -42,12 +42,12 @@ _MOST_MARKED = 1 << 24
 """Elements of a tensor that is compared for its row; a larger one is when its comparison is opened."""
 
 
-def tensor(session: Session, name: str, value: Value, evaluate_name: str | None = None) -> Node:
-    """A value with its numbers below it."""
+def tensor(session: Session, name: str, value: Value, evaluate_name: str | None = None, label: str = "") -> Node:
+    """A value with its numbers below it. ``label``: stands before the numbers in its row."""
     value = remembered(session, value)
     view = value.view if isinstance(value.view, View) else None
     try:
-        text = value.row(mark(session, value))
+        text = value.row(mark(session, value), label)
     except TdbError as error:
         return Node(name, f"<{error}>")
     part = Part(evaluate_name or name, view, absence=value.absence) if view else None

@@ -23,6 +23,9 @@ MISMATCH = "mismatch"
 BIRTH = "birth"
 """In the condition of the filter: stop only where an op makes something wrong out of what is right."""
 
+ALL = "all"
+"""The opposite, in a session, where going on from the first fault is to lead to the next one."""
+
 
 @dataclass(frozen=True)
 class Difference(Finding):
@@ -36,18 +39,18 @@ class Mismatch(Observer):
 
     A tensor that several records write (one per core) is compared after the last of them. ``excepted``: patterns of
     names that are not compared. Where the inputs are not those of the reference it says so once, and stops nowhere.
-    ``birth``: go on where an operand was wrong already; one that is wrong before the op's
-    first command is looked at again after its last, because an op may load part of it itself.
+    ``birth``: go on where an operand was wrong already, or was made of one that was, as far as that has been seen.
     """
 
+    looks_back = True
+
     def __init__(self, excepted: tuple[str, ...] = (), birth: bool = False) -> None:
-        # What birth knows of an op it has seen before the op: it cannot be asked about a single moment of the past.
-        self.looks_back = not birth
         self._excepted = excepted
         self._birth = birth
         self._last_of: dict[tuple[int, str, str], int] | None = None
-        self._suspects: dict[int, list[MappedTensor]] = {}
-        self._inherited: set[tuple[int, str]] = set()
+        self._wrong_since: dict[str, int] = {}
+        """Name of a tensor that is wrong, or made of one that is -> last command of the op that made it so."""
+        self._sources: dict[str, tuple[str, ...]] | None = None
         self._is_comparable: bool | None = None
         """Whether the inputs are those of the reference; None: not checked yet."""
 
@@ -55,34 +58,53 @@ class Mismatch(Observer):
     def of(cls, condition: str | None) -> Mismatch:
         """From what the user has written: names, and the word ``birth``, separated by commas."""
         words = [word.strip() for word in (condition or "").split(",") if word.strip()]
-        return cls(tuple(word for word in words if word != BIRTH), BIRTH in words)
-
-    def before_op(self, inspector: Inspector, record: OpRecord) -> None:
-        if self._birth and self._has_its_inputs(inspector):
-            self._suspects[record.index] = [value for value in record.operands if self._is_wrong(inspector, value)]
+        return cls(tuple(word for word in words if word not in (BIRTH, ALL)), BIRTH in words)
 
     def after_op(self, inspector: Inspector, record: OpRecord) -> Finding | None:
         if inspector.reference is None or not self._has_its_inputs(inspector):
             return None
-        if any(self._is_wrong(inspector, value) for value in self._suspects.pop(record.index, ())):
-            self._inherited.add((record.line, record.slice_text))
+        inherits = any(
+            self._wrong_since.get(name, record.last) < record.last
+            for value in record.operands
+            for name in (value.name, *self._same_as(inspector).get(value.name, ()))
+        )
+        finding: Finding | None = None
         for value in record.results:
-            if value.view is None or self._excepts(inspector, value.name):
+            comparison = self._compared(inspector, record, value)
+            is_wrong = inherits if comparison is None else comparison.verdict == "fail"
+            if not is_wrong:
                 continue
-            if not self._is_complete(inspector, record, value.name):
-                continue
-            comparison = inspector.reference.compare(inspector.machine, value)
-            if comparison is None or comparison.verdict != "fail":
-                continue
-            if self._birth and (record.line, record.slice_text) in self._inherited:
-                continue
-            return _finding(record, value, comparison)
-        return None
+            self._wrong_since.setdefault(value.name, record.last)
+            if finding is None and comparison is not None and not (self._birth and inherits):
+                finding = _finding(record, value, comparison)
+        return finding
+
+    def changed_after(self, inspector: Inspector, moment: int) -> None:
+        self._wrong_since = {name: since for name, since in self._wrong_since.items() if since < moment}
 
     def stopped(self, inspector: Inspector, stop: Stop) -> None:
         if stop.ordinal == 0:
-            self._suspects.clear()
-            self._inherited.clear()
+            self._wrong_since.clear()
+
+    def _same_as(self, inspector: Inspector) -> dict[str, tuple[str, ...]]:
+        """Tensors that ops without commands (reshapes) make -> those that they are made of."""
+        if self._sources is None:
+            self._sources = {}
+            for record in sorted(inspector.program.source.records, key=lambda record: (record.line, record.index)):
+                for value in record.results if not record.ordinals else ():
+                    names = (name for one in record.operands for name in (one.name, *self._sources.get(one.name, ())))
+                    self._sources[value.name] = tuple(names)
+        return self._sources
+
+    def _compared(self, inspector: Inspector, record: OpRecord, value: MappedTensor) -> Comparison | None:
+        """A result next to the reference; None if it is not to be compared, or only a part of it is there."""
+        if value.view is None or self._excepts(inspector, value.name) or inspector.reference is None:
+            return None
+        return (
+            inspector.reference.compare(inspector.machine, value)
+            if self._is_complete(inspector, record, value.name)
+            else None
+        )
 
     def _has_its_inputs(self, inspector: Inspector) -> bool:
         """Whether the program runs on the inputs that the reference was made with, as far as it holds them."""
@@ -99,12 +121,6 @@ class Mismatch(Observer):
 
     def _excepts(self, inspector: Inspector, name: str) -> bool:
         return name in inspector.excepted or any(fits(name, pattern) for pattern in self._excepted)
-
-    def _is_wrong(self, inspector: Inspector, value: MappedTensor) -> bool:
-        if inspector.reference is None:
-            return False
-        comparison = inspector.reference.compare(inspector.machine, value)
-        return comparison is not None and comparison.verdict == "fail"
 
     def _is_complete(self, inspector: Inspector, record: OpRecord, name: str) -> bool:
         if self._last_of is None:
@@ -163,7 +179,7 @@ CHECKS: tuple[Filter, ...] = (
         "Stop after an op whose result is not the expected one. Needs a reference.",
         Mismatch.of,
         default=True,
-        condition=f"names not to compare, separated by commas; {BIRTH}: only where all operands are right",
+        condition=f"names not to compare, separated by commas; {ALL}: also where an operand is wrong already",
         needs_reference=True,
     ),
     Filter(

@@ -7,7 +7,7 @@ only looks up ordinals.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -24,6 +24,8 @@ from tdb_dap.system import patterns
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
+    from tdb_dap.engine.machine.edited_accesses import EditedAccesses
+    from tdb_dap.engine.program.accesses import Accesses
     from tdb_dap.engine.program.program import Launch, Program
     from tdb_dap.engine.source.mlir_file import SourceFile
     from tdb_dap.engine.source.source_map import OpRecord
@@ -41,6 +43,9 @@ class Watched:
 
     ranges: byte_ranges.ByteRanges
     access: Access
+    first: int = 0
+    last: int | None = None
+    """Only commands ``first`` to ``last`` count; None: to the end."""
 
     @property
     def reads(self) -> bool:
@@ -51,6 +56,11 @@ class Watched:
     def writes(self) -> bool:
         """Whether a command that writes there is looked at."""
         return self.access != "read"
+
+    def touching(self, accesses: Accesses | EditedAccesses) -> Iterator[int]:
+        """Ordinals of the commands that are looked at."""
+        stop = None if self.last is None else self.last + 1
+        return accesses.touching(self.ranges, self.reads, self.writes, self.first, stop)
 
 
 @dataclass(frozen=True)
@@ -242,15 +252,15 @@ def _address(program: Program, match: re.Match[str]) -> BreakpointLocation:
 
 @form(
     "watched memory",
-    rf"data:(?P<place>{byte_ranges.RANGES_TEXT}):(?P<access>{'|'.join(get_args(Access))})",
+    rf"data:(?P<place>{byte_ranges.RANGES_TEXT})(?:!(?P<first>\d+)-(?P<last>\d+))?:(?P<access>{'|'.join(get_args(Access))})",
     "data:R0x0+4:write",
 )
 def _watched(program: Program, match: re.Match[str]) -> BreakpointLocation:
     ranges = byte_ranges.parse(match["place"])
     access: Access = next(known for known in get_args(Access) if known == match["access"])
-    watched = Watched(ranges, access)
-    touching = program.accesses.touching(ranges, watched.reads, watched.writes)
-    spans = tuple((ordinal, ordinal) for ordinal in touching)
+    first, last = match["first"], match["last"]
+    watched = Watched(ranges, access, int(first or 0), int(last) if last is not None else None)
+    spans = tuple((ordinal, ordinal) for ordinal in watched.touching(program.accesses))
     what = {"read": "reads", "readWrite": "reads or writes"}.get(access, "writes")
     message = "" if spans else f"no command {what} {byte_ranges.ranges_name(ranges, program.target.geometry)}"
     return BreakpointLocation(spans, None, message, watched)

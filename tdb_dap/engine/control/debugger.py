@@ -16,6 +16,7 @@ from tdb_dap.engine.control.listener import Listener
 from tdb_dap.engine.control.observers import Announcer, Observer
 from tdb_dap.engine.control.stepping import Stepper, Unit
 from tdb_dap.engine.control.stops import BACKEND_FAILED, NOT_SIMULATED, Finding, Reason, Stop
+from tdb_dap.engine.control.watched_changes import changes_text
 from tdb_dap.engine.machine.machine import MachineListener
 from tdb_dap.errors import BackendFailed, BadExpression, NotSimulated, is_internal, sentence
 from tdb_dap.system.interruption import Interrupted, asking
@@ -315,8 +316,17 @@ class Debugger:
             return self.inspector.stop("exception", focus=finding.focus, finding=finding, breakpoints=hit)
         if hit:
             focus, level = hit[0].stops[self.ordinal], hit[0].location.level
-            return self.inspector.stop("breakpoint", focus=focus, breakpoints=hit, level=level)
+            stop = self.inspector.stop("breakpoint", focus=focus, breakpoints=hit, level=level)
+            changes = self._changes(hit)
+            return replace(stop, description=changes, text=changes)
         return None
+
+    def _changes(self, hit: tuple[Breakpoint, ...]) -> str:
+        """Old and new numbers of what is watched, where the last command wrote it."""
+        watched = (breakpoint.location.watched for breakpoint in hit)
+        return next(
+            (text for one in watched if one is not None and (text := changes_text(one.ranges, self.machine))), ""
+        )
 
     def _counts(self, focus: int) -> bool:
         """Whether what concerns a command may stop the run."""
@@ -354,8 +364,7 @@ class Debugger:
         changed = bool(self.machine.changed_commands)
         for breakpoint in self.breakpoints if changed or self._watching_changed else ():
             if (watched := breakpoint.location.watched) is not None:
-                touching = self.machine.accesses.touching(watched.ranges, watched.reads, watched.writes)
-                self.breakpoints.move(breakpoint, touching)
+                self.breakpoints.move(breakpoint, watched.touching(self.machine.accesses))
         self._watching_changed = changed
 
     # Backwards

@@ -298,16 +298,17 @@ class Value:
             return f"{head} {shown_array(self.array.reshape(-1), named)}"
         return f"{head} {self.statistics.shown(named)}" if self.statistics else head
 
-    def row(self, mark: str = "") -> str:
+    def row(self, mark: str = "", label: str = "") -> str:
         """``ui8 1×24×7×8  ✓  [200 12 0 …]  min 0 max 253``: a line that fits into a narrow pane.
 
-        ``mark``: what a comparison says. Of what is not there now there are no numbers: others are there.
+        ``mark``: what a comparison says; ``label``: stands before the numbers. There are none of what is not there now:
+        others are there.
         """
         named = self.named if self.is_quantised else None
         if not self.shape:
-            return "  ".join(filter(None, (mark, self.text())))
+            return "  ".join(filter(None, (mark, label, self.text())))
         numbers = self.absence or numbers_row(self.array, named, self.statistics)
-        return "  ".join(filter(None, (f"{self.dtype_name} {shape_text(self.shape)}", mark, numbers)))
+        return "  ".join(filter(None, (f"{self.dtype_name} {shape_text(self.shape)}", mark, label, numbers)))
 
     def hex_text(self) -> str:
         """As ``text``, with the stored bits instead of numbers; of a large tensor those of the first elements."""

@@ -160,10 +160,8 @@ def _runs(segment: Segment, itemsize: int) -> Runs:
     return np.stack([starts, starts + length], axis=1)
 
 
-def _elements(view: View, index: tuple[Any, ...]) -> Runs:
-    """The bytes of some elements of a view."""
-    if view.layout is Layout.STREAM:
-        raise BadExpression(f"%{view.name} is a stream of bytes; only the whole of it can be named")
+def element_offsets(view: View) -> NDArray[np.int64]:
+    """Where each element of a view begins, in its shape; -1 in lanes that are masked out."""
     offsets = np.full(view.shape, -1, np.int64)
     for segment in (view if view.dtype.per_byte == 1 else as_bytes(view)).segments:
         if 0 in segment.shape:
@@ -174,7 +172,14 @@ def _elements(view: View, index: tuple[Any, ...]) -> Runs:
             at = at + (np.arange(extent, dtype=np.int64) * stride).reshape(shape)
         part = offsets[segment.index]
         part[...] = np.broadcast_to(at, segment.shape).reshape(part.shape)
-    chosen: NDArray[np.int64] = offsets
+    return offsets
+
+
+def _elements(view: View, index: tuple[Any, ...]) -> Runs:
+    """The bytes of some elements of a view."""
+    if view.layout is Layout.STREAM:
+        raise BadExpression(f"%{view.name} is a stream of bytes; only the whole of it can be named")
+    chosen = element_offsets(view)
     for step in index:
         chosen = np.asarray(chosen[step])
     elements = chosen.reshape(-1)

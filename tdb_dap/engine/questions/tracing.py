@@ -228,8 +228,7 @@ def _location(inspector: Inspector, point: TracePoint) -> BreakpointLocation:
         return BreakpointLocation(spans_of_commands(program, lambda command: True), level="command")
     location = resolve(program, point.place)
     if location.watched is not None:
-        watched = location.watched
-        touching = inspector.machine.accesses.touching(watched.ranges, watched.reads, watched.writes)
+        touching = location.watched.touching(inspector.machine.accesses)
         location = replace(location, spans=tuple((ordinal, ordinal) for ordinal in touching))
     if not location.spans:
         raise BadExpression(location.message or f"{point.place}: no command of this program is there")
