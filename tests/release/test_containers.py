@@ -40,11 +40,6 @@ def needs_sh(test: T) -> T:
     return without_sh(pytest.mark.install(test))
 
 
-def extension() -> str:
-    manifest = json.loads((ROOT / "vscode-extension" / "package.json").read_text("utf-8"))
-    return f"{manifest['publisher']}.{manifest['name']}"
-
-
 @dataclass
 class Image:
     """A machine with a few tools, on which a command is a shell script; ``log``: what apt-get was asked for."""
@@ -181,7 +176,11 @@ esac""",
         ({"apt-get": ":"}, {}, "apt-get has installed no python3"),
         ({"id": "echo 1000"}, {"TDB_DAP_PREFIX": "/usr/local"}, "run this as root, or set TDB_DAP_PREFIX"),
         ({}, {"SPEC": "no-such-package"}, "pip cannot install no-such-package"),
-        ({}, {"SPEC": ""}, "spec: name the wheel of a release, as its path in the container or its address with #sha256=HASH"),
+        (
+            {},
+            {"SPEC": ""},
+            "spec: name the wheel of a release, as its path in the container or its address with #sha256=HASH",
+        ),
         ({}, {"SPEC": "bin"}, "spec: bin has no wheel of tdb-dap for this machine"),
     ],
 )
@@ -214,9 +213,8 @@ def test_of_a_release_the_wheel_for_the_machine_is_taken_whatever_the_registry_h
 
 def test_the_feature_is_what_tools_of_dev_containers_read() -> None:
     feature = json.loads((FEATURE / "devcontainer-feature.json").read_text("utf-8"))
-    assert set(feature) == {"id", "version", "name", "description", "options", "customizations"}
+    assert set(feature) == {"id", "version", "name", "description", "options"}  # no extension by a name on an index
     assert (feature["id"], feature["version"]) == (FEATURE.name, __version__)
-    assert feature["customizations"]["vscode"]["extensions"] == [extension()]
     script = INSTALL.read_text("utf-8")
     for name, option in feature["options"].items():
         assert re.fullmatch("[a-z]+", name)
