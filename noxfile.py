@@ -15,6 +15,8 @@ import tarfile
 from pathlib import Path
 
 import nox
+from packaging.tags import sys_tags
+from packaging.utils import parse_wheel_filename
 
 ROOT = Path(__file__).parent
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
@@ -49,6 +51,15 @@ def built(session: nox.Session, pattern: str) -> Path:
     return found[0]
 
 
+def built_for_here(session: nox.Session) -> Path | None:
+    """The wheel with the C kernel for this system; None where a release has none."""
+    own = set(sys_tags())
+    wheels = [path for path in (ROOT / "dist").glob("*-abi3-*.whl") if own & parse_wheel_filename(path.name)[3]]
+    if len(wheels) > 1:
+        session.error(f"dist: {', '.join(path.name for path in wheels)} are all for this system")
+    return next(iter(wheels), None)
+
+
 def oldest(session: nox.Session) -> Path:
     """The lower bounds of pyproject.toml as constraints; what they in turn depend on may be new."""
     path = Path(session.create_tmp()) / "oldest.txt"
@@ -81,8 +92,8 @@ def install(session: nox.Session, dependencies: str) -> None:
     session.run("tdb-dap", "backends", silent=True)
     session.run("python", "-c", "import tdb_dap.language.server")
     session.run("tdb-dap", "check", str(overlap), *data, success_codes=[1], silent=True)  # has a fault, on purpose
-    if any((ROOT / "dist").glob("*-abi3-*.whl")):
-        session.install("--no-deps", "--reinstall-package", "tdb-dap", str(built(session, "*-abi3-*.whl")))
+    if with_kernel := built_for_here(session):
+        session.install("--no-deps", "--reinstall-package", "tdb-dap", str(with_kernel))
         session.run("python", "-c", "from tdb_dap.targets import kernel; assert kernel.is_active()")
     chosen = (*QUICK, *KERNEL) if dependencies == "newest" else QUICK
     session.run("python", "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", *chosen)
@@ -94,7 +105,7 @@ def without_installing(session: nox.Session) -> None:
     home = Path(session.create_tmp()) / "home"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
-    wheel = str(built(session, "*-abi3-*.whl" if any((ROOT / "dist").glob("*-abi3-*.whl")) else "*-none-any.whl"))
+    wheel = str(built_for_here(session) or built(session, "*-none-any.whl"))
     session.chdir(home)  # nothing of this directory is on the path
     alone = {"HOME": str(home), "USERPROFILE": str(home), **dict.fromkeys(("XDG_CACHE_HOME", "XDG_DATA_HOME"))}
     session.run("pipx", "run", "--spec", wheel, "tdb-dap", "demo", env=alone, silent=True)

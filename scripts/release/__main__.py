@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.generated import ROOT
+from scripts.release import cross
 from scripts.release.archives import contents
 from scripts.release.building import Commit, build
 from scripts.release.steps import BadBuild
@@ -45,7 +46,8 @@ def build_again(commit: Commit, into: Path) -> list[Path]:
     before = os.umask(0o077)
     try:
         with tempfile.TemporaryDirectory(prefix="tdb-dap-built-again-in-another-place-") as scratch:
-            return build(commit, Path(scratch) / "deeper" / "down", into, OTHERWISE)
+            # The other way round: the compiler builds its C libraries once, and neither build waits for the other's.
+            return build(commit, Path(scratch) / "deeper" / "down", into, OTHERWISE, tuple(reversed(cross.SYSTEMS)))
     finally:
         os.umask(before)
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from scripts.extension import install_packages, package, target
 from scripts.generated import ROOT
 from scripts.release import cross
 from scripts.release.archives import contents, normalise
+from scripts.release.bill import bill, check_frozen
 from scripts.release.freezing import freeze
 from scripts.release.steps import BadBuild, run
 
@@ -66,8 +67,17 @@ def _git(*arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.rstrip()
 
 
-def build(commit: Commit, scratch: Path, into: Path, environment: Mapping[str, str] | None = None) -> list[Path]:
-    """Build everything into ``into``, which is emptied first, and return the files; ``environment``: more variables."""
+def build(
+    commit: Commit,
+    scratch: Path,
+    into: Path,
+    environment: Mapping[str, str] | None = None,
+    systems: Sequence[str] = tuple(cross.SYSTEMS),
+) -> list[Path]:
+    """Build everything into ``into``, which is emptied first, and return the files; ``environment``: more variables.
+
+    ``systems``: those of the wheels with a kernel, in the order in which they are compiled.
+    """
     given = {**os.environ, "SOURCE_DATE_EPOCH": str(commit.epoch), **(environment or {})}
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir(parents=True)
@@ -81,14 +91,18 @@ def build(commit: Commit, scratch: Path, into: Path, environment: Mapping[str, s
         [folder] = (unpacked / kernel).iterdir()
         wheels[kernel] = _wheel(folder, {**given, "TDB_DAP_KERNEL": kernel})
     pure = shutil.copy(wheels["0"], into)
-    for wheel in cross.build(Path(pure), into):
+    for wheel in cross.build(Path(pure), into, systems):
         audit(wheel)
     for wheel in into.glob("*.whl"):  # before it becomes a part of the extension
         normalise(wheel, commit.epoch)
-    _extensions(tree, scratch / "frozen", into, given)
+    program = _extensions(tree, scratch / "frozen", into, given)
+    version = json.loads((tree / "vscode-extension" / "package.json").read_text("utf-8"))["version"]
+    parts = bill(tree, program, commit.epoch, commit.name)
+    (into / f"tdb-dap-{version}.cdx.json").write_text(json.dumps(parts, indent=1) + "\n", "utf-8")
     built = sorted(into.iterdir())
     for path in built:
-        normalise(path, commit.epoch)
+        if path.suffix != ".json":
+            normalise(path, commit.epoch)
     _examine(commit, built)
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in built]
     (into / CHECKSUMS).write_text("".join(lines), "utf-8")
@@ -129,17 +143,20 @@ def _runs_here(wheel: Path) -> bool:
     return wheel.name.endswith("-none-any.whl") or (own is not None and own.tags in wheel.name)
 
 
-def _extensions(tree: Path, scratch: Path, into: Path, environment: Mapping[str, str]) -> None:
-    """The extension for every system, with the pure wheel, and for this one, with the frozen program besides."""
+def _extensions(tree: Path, scratch: Path, into: Path, environment: Mapping[str, str]) -> Path:
+    """Pack the extension for every system, and for this one with the frozen program, whose folder is returned."""
     folder = tree / "vscode-extension"
     manifest = json.loads((folder / "package.json").read_text("utf-8"))
     name, version = manifest["name"], manifest["version"]
     wheels = {path.name.endswith("-none-any.whl"): path for path in into.glob("*.whl") if _runs_here(path)}
     scratch.mkdir()
-    program = freeze(wheels[False], tree / "packaging" / "frozen", scratch, environment)
+    recipe = tree / "packaging" / "frozen"
+    program = freeze(wheels[False], recipe, scratch, environment)
+    check_frozen(scratch / "venv" / "bin" / "python", recipe / "requirements.txt", environment)
     install_packages(folder, environment)
     package(folder, wheels[True], None, into / f"{name}-{version}.vsix", environment)
     package(folder, wheels[True], program, into / f"{name}-{target()}-{version}.vsix", environment)
+    return program
 
 
 def _examine(commit: Commit, built: list[Path]) -> None:

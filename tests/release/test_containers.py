@@ -40,11 +40,6 @@ def needs_sh(test: T) -> T:
     return without_sh(pytest.mark.install(test))
 
 
-def extension() -> str:
-    manifest = json.loads((ROOT / "vscode-extension" / "package.json").read_text("utf-8"))
-    return f"{manifest['publisher']}.{manifest['name']}"
-
-
 @dataclass
 class Image:
     """A machine with a few tools, on which a command is a shell script; ``log``: what apt-get was asked for."""
@@ -218,9 +213,8 @@ def test_of_a_release_the_wheel_for_the_machine_is_taken_whatever_the_registry_h
 
 def test_the_feature_is_what_tools_of_dev_containers_read() -> None:
     feature = json.loads((FEATURE / "devcontainer-feature.json").read_text("utf-8"))
-    assert set(feature) == {"id", "version", "name", "description", "options", "customizations"}
+    assert set(feature) == {"id", "version", "name", "description", "options"}  # no extension by a name on an index
     assert (feature["id"], feature["version"]) == (FEATURE.name, __version__)
-    assert feature["customizations"]["vscode"]["extensions"] == [extension()]
     script = INSTALL.read_text("utf-8")
     for name, option in feature["options"].items():
         assert re.fullmatch("[a-z]+", name)
