@@ -29,7 +29,9 @@ def test_breakpoint_in_final_mlir_stops_before_the_pooling(client: DapClient, to
     assert placed[0]["verified"]
     assert stop.hit == [placed[0]["id"]]
     assert stop.frame("op").line == line
-    assert stop.variable("Operands", "relu4_Relu").value.startswith("f32 1×16×32×32  ✓  relu4_Relu  [0.2818 0 1.966 …]  min 0 max")
+    assert stop.variable("Operands", "relu4_Relu").value.startswith(
+        "f32 1×16×32×32  ✓  relu4_Relu  [0.2818 0 1.966 …]  min 0 max"
+    )
     client.step_back("instruction")
     assert client.expect_stopped("step").ordinal == stop.ordinal - 1
     client.disconnect()

@@ -69,7 +69,8 @@ def test_a_move_that_reverses_an_axis(chip: str, name: str, axis: int) -> None:
     high = "h8" if chip == "BM1688" else "h13"
     for side, address in (("src", source), ("dst", destination)):
         addresses |= {f"{side}_start_addr_l32": address & 0xFFFFFFFF, f"{side}_start_addr_{high}": address >> 32}
-    sizes = {"src_nsize": n, "src_csize": c, "src_hsize": h, "src_wsize": w}
+    extents = {"nsize": n, "csize": c, "hsize": h, "wsize": w}
+    sizes = {f"{side}_{each}": extent for side in ("src", "dst") for each, extent in extents.items()}
     sizes |= {"localmem_mask_l32": 0xFFFFFFFF, "localmem_mask_h32": 0xFFFFFFFF}
     numbers = np.arange(n * c * h * w, dtype=np.uint32).reshape(shape)
     described = command(target, f"dma.reverse.{name}", src_data_format=2, **addresses, **sizes)

@@ -128,8 +128,8 @@ class Configuration(BaseModel):
     )
     sanitizers: list[str] = Field(
         default_factory=list,
-        description="Sanitizers to run during the session: all, bounds, uninitialized, hazard, decode, legal, unused, nan, "
-        'inf, denormal, saturate; with a condition after a colon ("saturate: 5%"; "hazard: conv1*" excludes that '
+        description="Sanitizers to run during the session: all, bounds, uninitialized, hazard, decode, legal, unused, "
+        'nan, inf, denormal, saturate; with a condition after a colon ("saturate: 5%"; "hazard: conv1*" excludes that '
         "location).",
     )
     except_: list[str] = Field(

@@ -28,7 +28,6 @@ _EMULATOR = VendorLibrary(
 
 BM1690_RULES = Rules(
     channel_group=32,
-    has_float8=True,
     extremum=Extremum.FIRST_TAP,
     reciprocal=Reciprocal.TRUE_SUBNORMALS,
     nan_wins=True,
@@ -70,7 +69,7 @@ BM1690 = Chip(
         static_by_offset=True,
         message_bits=9,
     ),
-    rules=replace(BM1690_RULES, sized_index=True),
+    rules=replace(BM1690_RULES, sized_index=True, has_float8=True),
     static_tables=BM1690_TABLES,
     message_engines=3,
     same_commands={"sdma": "dma"},

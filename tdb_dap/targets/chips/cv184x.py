@@ -36,6 +36,7 @@ CV184X = Chip(
     rules=replace(
         BM1690_RULES,
         strided_by_sizes=True,
+        masks_lanes=False,
         channel_group=8,
         convolution_zero=False,
         unsigned_words=True,

@@ -78,7 +78,8 @@ def _four_names(prefix: str, suffix: str) -> tuple[str, str, str, str]:
 class Conventions:
     """The meanings of fields in which chips differ, as far as views depend on them.
 
-    ``has_float8``, ``has_int4``: its TIU has floats of 8 bits, integers of 4; ``absolute_addresses``: the TIU names local memory by device addresses;
+    ``has_float8``, ``has_int4``: its TIU has floats of 8 bits, integers of 4;
+    ``absolute_addresses``: its TIU names local memory by device addresses; ``masks_lanes``: moves can leave lanes out;
     ``halves_by_sign``: of floats of 16 bits the sign bit says which they are, f16 or (1) bf16, which has no code then;
     ``convolution_zero``, ``matrix_zero``: weights of 8 bits (the right operand) have a zero point, in a register or a
     table; ``matrix_scale``: sums of mm2 of 8 bits are requantised by a float32 scale, not by multiplier and shift;
@@ -91,6 +92,7 @@ class Conventions:
     has_int4: bool = True
     halves_by_sign: bool = False
     absolute_addresses: bool = False
+    masks_lanes: bool = True
     convolution_zero: bool = True
     matrix_zero: bool = True
     matrix_scale: bool = False

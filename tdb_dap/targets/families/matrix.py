@@ -65,6 +65,11 @@ def _result_sign(f: Fields) -> int:
     return f.res0_sign if f.is_fused else 1
 
 
+def _narrows_what_it_requantises(bound: Bound) -> str:
+    f = bound.fields
+    return "it requantises to 32 bits" if f.is_fused and f.rq and f.res0_prec == 4 else ""
+
+
 @family("mm", registers=("sMM", "MM"))
 class MatrixMultiply:
     """result = left x right (+ bias row) (+ old); ``l_trans`` swaps rows and columns of the left operand.
@@ -103,6 +108,7 @@ class MatrixMultiply:
         among("opd0_prec", {0, 2}, "left matrix"),
         among("res0_prec", lambda f: {2} if f.opd0_prec == 2 else WORDS, "result"),
         adds_to_wide_sums,
+        _narrows_what_it_requantises,
     )
 
     @staticmethod
@@ -192,6 +198,14 @@ def _fit_together(bound: Bound) -> str:
     return f"its right matrix gives {given} columns, and its result has {f.res0_w}"
 
 
+def _scales_alone(bound: Bound) -> str:
+    """Where a float is the scale of a sum, its shift and zero point are zero."""
+    f = bound.fields
+    is_scaled = f.conventions.matrix_scale and f.is_fused and f.rq and f.opd5_const and not is_float(f)
+    rest = f.register(SHIFT_REGISTER) & 0xFF or f.register(OUTPUT_ZERO_REGISTER) & 0xFFFF
+    return "it has a scale, and a shift or a zero point" if is_scaled and rest else ""
+
+
 @family("mm2", registers=("sMM2", "MM2"))
 class MatrixMultiply2:
     """Matrices with rows on lanes: nn: left x right; nt: left x right^T; tt: right x left, the transposed product.
@@ -256,6 +270,7 @@ class MatrixMultiply2:
         _fit_together,
         adds_to_wide_sums,
         bias_is_float,
+        _scales_alone,
     )
 
     @staticmethod

@@ -90,9 +90,18 @@ def _has_one_sign(bound: Bound) -> str:
 def _bias_is_wide(bound: Bound) -> str:
     """A bias of integers in memory has 32 bits, and a field that says so."""
     f, bias = bound.fields, bound.operands.get("bias")
-    if not isinstance(bias, View) or is_float(f) or not f.is_fused or not f.has("opd2_prec") or f.opd2_prec == 4:
+    if not isinstance(bias, View) or is_float(f) or not f.is_fused:
         return ""
-    return f"its bias cannot be {named(f.opd2_prec)}"
+    if not f.has("opd2_prec"):
+        return "" if f.rq else "its bias is a tensor, and its sums are not requantised"
+    return "" if f.opd2_prec == 4 else f"its bias cannot be {named(f.opd2_prec)}"
+
+
+def _averages_by_a_constant(bound: Bound) -> str:
+    f = bound.fields
+    if f.sub not in (AVERAGE, BOX_AVERAGE) or not isinstance(bound.operands.get("kernel"), View):
+        return ""
+    return "the weight of its average is a tensor"
 
 
 @family("pord", registers=("sPorD", "PorD"))
@@ -138,6 +147,7 @@ class Pooling:
         scales_8_bits,
         _has_one_sign,
         _bias_is_wide,
+        _averages_by_a_constant,
     )
 
     @staticmethod

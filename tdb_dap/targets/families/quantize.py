@@ -149,6 +149,21 @@ def group_size(f: Fields) -> int:
     return 32 << f.opd2_n_str
 
 
+def _has_groups_in_memory(bound: Bound) -> str:
+    is_number = isinstance(bound.operands.get("group_table"), Constant)
+    return "the scales of its groups are a number" if is_number else ""
+
+
+_ROUNDINGS = 7
+"""Codes of roundings, from 0 on."""
+
+
+def _rounds_as_known(bound: Bound) -> str:
+    f = bound.fields
+    code = f.opd2_n_str >> 3 if f.sub == RQ0 else f.opd2_n_str
+    return f"its rounding has the code {code}" if f.sub in (RQ0, RQ1, DQ1) and code >= _ROUNDINGS else ""
+
+
 def _shifts_within_words(bound: Bound) -> str:
     """A shift in the command is by less than the 64 bits of a product."""
     for role, number in bound.operands.items():
@@ -225,6 +240,8 @@ class Quantize:
         among("opd0_prec", lambda f: _formats(f)[0], "input"),
         among("res0_prec", lambda f: _formats(f)[1], "result"),
         _shifts_within_words,
+        _rounds_as_known,
+        _has_groups_in_memory,
     )
 
     @staticmethod

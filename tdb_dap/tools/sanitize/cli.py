@@ -22,8 +22,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         nargs="+",
         default=["all"],
-        help="sanitizers to run: all (bounds uninitialized hazard decode legal unused nan), inf, denormal, saturate, or "
-        '"saturate: 5%%"; mismatch: compare with the reference, as --reference does',
+        help="sanitizers to run: all (bounds uninitialized hazard decode legal unused nan), inf, denormal, saturate, "
+        'or "saturate: 5%%"; mismatch: compare with the reference, as --reference does',
     )
     parser.add_argument(
         "--except",

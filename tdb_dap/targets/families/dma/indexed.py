@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import UI32, DType
+from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Layout, Operand, View
 from tdb_dap.targets.declaration.family import Bound, Row, VendorView, constant, family
 from tdb_dap.targets.declaration.fields import Fields
@@ -143,6 +144,11 @@ def _index_type(f: Fields) -> DType:
     return f.dma_dtype(f.index_data_format)
 
 
+def _leaves_local_memory(bound: Bound) -> str:
+    f = bound.fields
+    return "its destination is local memory" if located(f, "dst")[0] is Space.LOCAL else ""
+
+
 @family("dma.masked_select", registers=("DMA_masked_select", "sDMA_masked_select"))
 class MaskedSelect:
     """The elements of the source whose mask is not zero, one after another in n, c, h, w order."""
@@ -151,7 +157,7 @@ class MaskedSelect:
     mask = _row("mask", _whole, strides=_default("mask"), dtype=lambda f: f.dma_dtype(f.mask_data_format))
     old = _row("dst", _compacted, strides=lambda f: (1,), hidden=True)
     destination = _row("dst", _compacted, True, strides=lambda f: (1,))
-    rules = (has_elements,)
+    rules = (has_elements, _leaves_local_memory)
 
 
 @family("dma.nonzero", registers=("DMA_nonzero", "sDMA_nonzero"))
@@ -161,6 +167,7 @@ class NonZero:
     source = _row("src", _whole, strides=_default("src"))
     old = _row("dst", _compacted, strides=lambda f: (1,), hidden=True, dtype=_index_type)
     destination = _row("dst", _compacted, True, strides=lambda f: (1,), dtype=_index_type)
+    rules = (has_elements, _leaves_local_memory)
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:

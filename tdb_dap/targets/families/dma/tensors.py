@@ -184,6 +184,13 @@ def has_elements(bound: Bound) -> str:
     return ""
 
 
+def takes_every_lane(bound: Bound) -> str:
+    """Not every chip looks at the mask of lanes."""
+    f = bound.fields
+    is_masked = not f.conventions.masks_lanes and lane_mask(f) is not None
+    return "its mask leaves lanes out, which this chip does not" if is_masked else ""
+
+
 def has_rows_apart(bound: Bound) -> str:
     """In which order elements are written that share bytes is not known."""
     result = bound.results["destination"]
@@ -261,7 +268,7 @@ class TensorMove:
     )
     attributes = staticmethod(_tensor_attributes)
     vendor_attributes = staticmethod(move_attributes)
-    rules = (has_elements, _sizes_fit, _has_steps)
+    rules = (has_elements, _sizes_fit, _has_steps, takes_every_lane)
 
 
 def _side_layout(f: Fields, side: str) -> Layout:
@@ -319,6 +326,10 @@ def _matrix_row(side: str) -> Row:
     )
 
 
+_MOST_BYTES = 1 << 33
+"""Of a matrix outside of local memory, with the gaps between its rows."""
+
+
 def _has_blocks(bound: Bound) -> str:
     """The sizes of the local side are those that follow from the other one."""
     f = bound.fields
@@ -329,6 +340,9 @@ def _has_blocks(bound: Bound) -> str:
     width, given = f.number(f"{local}_wsize"), (f.number(f"{local}_nsize"), f.number(f"{local}_csize"))
     if not width or (rows, -(-columns // width)) != given:
         return f"a matrix of {rows}x{columns} in blocks of {width} columns, and it says {given[0]}x{given[1]} blocks"
+    step = f.number(f"{dense}_hstride")
+    if step * f.number(f"{dense}_hsize") * data_type(f).itemsize > _MOST_BYTES:
+        return f"its rows are {step} numbers from each other"
     _, offset = located(f, local)
     extent = f.number(f"{local}_nstride") * rows * data_type(f).itemsize
     if offset % f.geometry.lane_bytes + extent > f.geometry.lane_bytes:
@@ -343,7 +357,7 @@ class MatrixMove:
     source = _matrix_row("src")
     destination = _matrix_row("dst")
     attributes = staticmethod(move_attributes)
-    rules = (has_elements, _has_blocks)
+    rules = (has_elements, _has_blocks, takes_every_lane)
 
 
 def _count(f: Fields) -> int:
@@ -406,4 +420,4 @@ class ChannelColumnSwap:
         lane_mask=lane_mask,
     )
     attributes = staticmethod(move_attributes)
-    rules = (has_elements, has_rows_apart)
+    rules = (has_elements, has_rows_apart, takes_every_lane)
