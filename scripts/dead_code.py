@@ -68,7 +68,12 @@ RULES = (
     Rule("tdb_dap/notebook.py", "method", "set_filters", "public: docs/python.md"),
     Rule("tdb_dap/cli/options.py", "variable", "namespace", "signature of argparse.Action"),
     Rule("tdb_dap/engine/sanitizers/origins.py", "variable", "NAN|INF|DENORMAL", "looked up by name, with _part"),
-    Rule("tdb_dap/engine/sanitizers/*", "function", "decoding|legality|hazards|unused|bounds", "looked up by name, with _part"),
+    Rule(
+        "tdb_dap/engine/sanitizers/*",
+        "function",
+        "decoding|legality|hazards|unused|bounds",
+        "looked up by name, with _part",
+    ),
     Rule("tdb_dap/engine/sanitizers/*", "class", "Saturation|Uninitialized", "looked up by name, with _part"),
     Rule("tdb_dap/engine/expressions/evaluator.py", "method", "generic_visit", "ast.NodeVisitor calls it"),
     Rule("tdb_dap/targets/*", "function|method", "unused_fields|named_fields", "for walks over all fields"),

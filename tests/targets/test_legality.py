@@ -5,14 +5,20 @@ Source: what the vendor's simulators assert; ``scripts.robustness.fuzz_simulator
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 import tdb_dap
+from scripts.robustness.fuzz_simulator.__main__ import MODELS, with_small_l2
+from scripts.robustness.fuzz_simulator.bench import Bench
+from scripts.robustness.fuzz_simulator.mutants import BROKEN, walk
+from scripts.robustness.fuzz_simulator.seeds import seeds_of
+from tdb_dap.backends.discovery import library_of
 from tdb_dap.cli.main import main
-from tdb_dap.errors import NotSimulated
+from tdb_dap.errors import BadInput, NotSimulated
 from tests.samples import DATA
 from tests.targets.commands import chip_named, command, empty
 
@@ -199,3 +205,20 @@ def test_one_of_several_commands_of_a_form_that_is_misaligned(tmp_path: Path) ->
     assert [ordinal for ordinal, _ in debugger.program.access_rows.illegal] == [moves[-1].ordinal]
     assert "is illegal: " in debugger.run().text
     assert debugger.ordinal == moves[-1].ordinal
+
+
+@pytest.mark.vendor
+@pytest.mark.parametrize("name", ["BM1684", "BM1684X", "BM1688", "BM1690", "BM1684X2", "CV184X"])
+def test_damaged_commands_beside_the_vendors_simulator(name: str) -> None:
+    """None that ends it is computed here without a word, and none is computed otherwise."""
+    chip = with_small_l2(chip_named(name))
+    try:
+        bench = Bench(chip, library_of(chip, None))
+    except BadInput as error:
+        pytest.skip(str(error))
+    try:
+        verdicts = sum(walk(bench, seeds_of(chip, MODELS), 200, 0, 0).values(), Counter())
+    finally:
+        bench.close()
+    assert verdicts["agree"] > 100
+    assert {verdict: verdicts[verdict] for verdict in BROKEN if verdicts[verdict]} == {}

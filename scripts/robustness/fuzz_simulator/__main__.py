@@ -66,7 +66,7 @@ def main() -> int:
         parser.error("--write takes all operations of a chip; leave out --only")
     failed = False
     for name in names:
-        chip = _with_small_l2(chips()[name])
+        chip = with_small_l2(chips()[name])
         try:
             bench = Bench(chip, library_of(chip, arguments.cmodel_path))
         except BadInput as error:
@@ -98,7 +98,7 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def _with_small_l2(chip: Chip) -> Chip:
+def with_small_l2(chip: Chip) -> Chip:
     geometry = replace(chip.geometry, l2_bytes=min(chip.geometry.l2_bytes, _L2_BYTES))
     return replace(chip, geometry=geometry)
 

@@ -344,10 +344,15 @@ class Chip:
     def execute(self, description: Description, memory: Words) -> None:
         if self.rules is None:
             raise NotSimulated(f"{description.name}: what {self.name} computes is not known well enough to simulate it")
-        from tdb_dap.targets.semantics.execute import execute
+        from tdb_dap.targets.semantics.execute import execute, function_of
 
-        self._refuse(description.name, description.binding)
-        execute(description.name, description.binding, memory, self.rules)
+        bound = description.binding
+        self._refuse(description.name, bound)
+        broken = self._broken_rule(bound)
+        if broken:
+            function_of(description.name, bound, self.rules)  # one that is not simulated at all is named as such
+            raise NotSimulated(f"{description.name} is illegal: {broken}")
+        execute(description.name, bound, memory, self.rules)
 
     def illegal(self, description: Description) -> str:
         """The rule of the chip that a command breaks, in words; empty if it is legal."""
@@ -356,13 +361,14 @@ class Chip:
 
     def _broken_rule(self, bound: Bound) -> str:
         """The rule for which a command is refused."""
-        return "" if self.is_lenient else broken_rule(bound, self._instruction(bound.kind).engine)
+        is_known = self.is_lenient or bound.kind < 0
+        return "" if is_known else broken_rule(bound, self._instruction(bound.kind).engine)
 
     def _refuse(self, command: str, bound: Bound) -> frozenset[str]:
         """The fields that were looked at.
 
-        NotSimulated if one asks for something that neither views nor semantics look at, puts an operand into a memory
-        that it is not known to be in, or leaves a computation without elements.
+        NotSimulated if one asks for something that neither views nor semantics look at, or puts an operand into a
+        memory that it is not known to be in.
         """
         if bound.kind < 0:
             return frozenset()
@@ -386,10 +392,4 @@ class Chip:
             if isinstance(view, View) and view.space is not Space.LOCAL:
                 name = role.replace("_", " ")
                 raise NotSimulated(f"{command} with its {name} outside of the local memory is not simulated")
-        broken = self._broken_rule(bound)
-        if broken and self.rules is not None:
-            from tdb_dap.targets.semantics.execute import function_of
-
-            function_of(command, bound, self.rules)  # a command that is not simulated at all is named as such
-            raise NotSimulated(f"{command} is illegal: {broken}")
         return looked_at

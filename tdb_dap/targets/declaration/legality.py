@@ -15,6 +15,8 @@ from tdb_dap.targets.declaration.family import Bound
 _PACKED = (Layout.ALIGN_XN, Layout.COMPACT_XN, Layout.STRIDE_XN)
 """Layouts with the numbers of several batches in one word."""
 _WORD = 4
+_TAGGED_LOCALLY = 40
+"""Bits of an offset from which on the DMA finds local memory by its tag alone."""
 
 
 def broken_rule(bound: Bound, engine: str) -> str:
@@ -41,6 +43,10 @@ def _broken(bound: Bound, engine: str) -> Iterator[str]:
                 address = row.named_address(bound.fields)
                 if address < bound.fields.geometry.device_address(Space.LOCAL, 0):
                     yield f"its {title} is at {address:#x}, which is no address of local memory"
+        elif row.side and bound.fields.geometry.tag_shift >= _TAGGED_LOCALLY and view.space is Space.LOCAL:
+            address = bound.fields.device_address(f"{row.side}_start_addr")
+            if address < bound.fields.geometry.local_bytes:
+                yield f"its {title} is at {address:#x}, an address of no memory of the DMA"
         yield from _misplaced(title, view, row.alignment(bound.fields) if row.alignment is not None else 1)
     for rule in bound.family.rules:
         broken = rule(bound)

@@ -24,7 +24,7 @@ from tdb_dap.targets.declaration.family import (
 )
 from tdb_dap.targets.declaration.fields import FLOAT8, Fields
 from tdb_dap.targets.declaration.rows import Condition
-from tdb_dap.targets.families.formats import adds_to_wide_sums, among, named, sums
+from tdb_dap.targets.families.formats import adds_to_wide_sums, among, named, of_one_half, sums
 
 WINDOW: dict[str, AttributeValue] = {
     "kernel": ("opd1_h", "opd1_w"),
@@ -261,6 +261,7 @@ class Convolution:
         scales_8_bits,
         adds_to_wide_sums,
         bias_is_float,
+        of_one_half,
     )
 
     @staticmethod

@@ -44,6 +44,14 @@ def among(field: str, allowed: Collection[int] | Callable[[Fields], Collection[i
     return rule
 
 
+def of_one_half(bound: Bound) -> str:
+    """Of f16 and bf16 there is one in a sum of products, where the sign tells which."""
+    views = (*bound.operands.values(), *bound.results.values())
+    halves = {view.dtype.name for view in views if view.dtype.is_float and view.dtype.itemsize == 2}
+    is_mixed = bound.fields.conventions.halves_by_sign and len(halves) > 1
+    return f"it mixes {' with '.join(sorted(halves))}" if is_mixed else ""
+
+
 def adds_to_wide_sums(bound: Bound) -> str:
     """Sums go on from sums: not from results of 8 or 16 bits that were made of them."""
     f = bound.fields

@@ -23,7 +23,7 @@ from tdb_dap.targets.families.convolution import (
     scales_8_bits,
     signed,
 )
-from tdb_dap.targets.families.formats import WORDS, adds_to_wide_sums, among, sums
+from tdb_dap.targets.families.formats import WORDS, adds_to_wide_sums, among, of_one_half, sums
 
 NN, NT, TT = 4, 5, 6
 
@@ -270,6 +270,7 @@ class MatrixMultiply2:
         _fit_together,
         adds_to_wide_sums,
         bias_is_float,
+        of_one_half,
         _scales_alone,
     )
 

@@ -149,9 +149,13 @@ def group_size(f: Fields) -> int:
     return 32 << f.opd2_n_str
 
 
-def _has_groups_in_memory(bound: Bound) -> str:
-    is_number = isinstance(bound.operands.get("group_table"), Constant)
-    return "the scales of its groups are a number" if is_number else ""
+def _has_groups(bound: Bound) -> str:
+    f = bound.fields
+    if f.sub != DQ2:
+        return ""
+    if f.res0_w % group_size(f):
+        return f"its rows of {f.res0_w} numbers are no groups of {group_size(f)}"
+    return "the scales of its groups are a number" if isinstance(bound.operands["group_table"], Constant) else ""
 
 
 _ROUNDINGS = 7
@@ -241,7 +245,7 @@ class Quantize:
         among("res0_prec", lambda f: _formats(f)[1], "result"),
         _shifts_within_words,
         _rounds_as_known,
-        _has_groups_in_memory,
+        _has_groups,
     )
 
     @staticmethod

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.hardware.dtypes import F32
 from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.errors import Undefined
-from tdb_dap.targets.declaration.family import family, flag, operand, result_
+from tdb_dap.targets.declaration.family import Bound, family, flag, operand, result_
 
 if TYPE_CHECKING:
     from tdb_dap.targets.declaration.fields import Fields
@@ -30,6 +31,14 @@ def _result_shape(f: Fields) -> tuple[int, ...]:
     return f.opd0_n, f.opd0_c, 1 if f.opd0_str == WHOLE else f.opd0_h, 1
 
 
+def _keeps_the_format(bound: Bound) -> str:
+    """The result has the format of what is reduced, or of a sum float32."""
+    read, made = bound.operands["input"].dtype, bound.results["result"].dtype
+    if made == read or (made is F32 and bound.fields.sub in (SUM, SUM_OF_POWERS)):
+        return ""
+    return f"it makes {made} out of {read}"
+
+
 @family("reduce", registers=("sREDUCE",))
 class Reduction:
     """result = max, max of magnitudes, min, sum or sum of powers of each row, or of each channel.
@@ -40,3 +49,4 @@ class Reduction:
     input = operand("opd0", ("opd0_n", "opd0_c", "opd0_h", "opd0_w"), _layout)
     result = result_("res0", _result_shape, "res0_str", sign="res0_sign")
     attributes = {"do_relu": flag("relu"), "sym_range": flag("sym_range")}
+    rules = (_keeps_the_format,)

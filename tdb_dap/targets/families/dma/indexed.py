@@ -17,6 +17,7 @@ from tdb_dap.targets.families.dma.tensors import (
     default_strides,
     has_elements,
     has_rows_apart,
+    lane_mask,
     located,
     move_attributes,
     side,
@@ -84,8 +85,15 @@ def _listed(name: str, shape: Callable[[Fields], Shape4] | None = None) -> Vendo
 
 def _has_an_index_for_each_row(bound: Bound) -> str:
     f = bound.fields
+    if located(f, "dst")[0] is Space.L2 and not f.geometry.tag_shift:
+        return "what it gathers into L2 is not known"
     rows, count = _gathered(f)[2], f.index_hsize if f.has("index_hsize") else f.dst_hsize
     return "" if rows == count else f"it has {count} indices for {rows} rows"
+
+
+def _takes_every_lane(bound: Bound) -> str:
+    mask = lane_mask(bound.fields)
+    return "" if mask is None else f"what it does with the mask of lanes {mask:#x} is not known"
 
 
 @family("dma.gather", registers=("DMA_gather",))
@@ -100,7 +108,7 @@ class IndexedLoad:
     def attributes(f: Fields) -> dict[str, Any]:
         return {"const": constant(f.constant_value, data_type(f)).value}
 
-    rules = (has_elements, _has_an_index_for_each_row)
+    rules = (has_elements, _takes_every_lane, _has_an_index_for_each_row)
 
 
 @family("dma.scatter", registers=("DMA_scatter",))
@@ -111,7 +119,7 @@ class IndexedStore:
     index = _row("index", _scatter_index, vendor=_listed("index", lambda f: (1, f.index_csize, f.dst_hsize, 1)))
     old = _row("dst", _scattered, hidden=True)
     destination = _row("dst", _scattered, True, vendor=_listed("dst"))
-    rules = (has_elements, has_rows_apart)
+    rules = (has_elements, _takes_every_lane, has_rows_apart)
 
 
 def _whole(f: Fields) -> Shape4:
@@ -157,7 +165,7 @@ class MaskedSelect:
     mask = _row("mask", _whole, strides=_default("mask"), dtype=lambda f: f.dma_dtype(f.mask_data_format))
     old = _row("dst", _compacted, strides=lambda f: (1,), hidden=True)
     destination = _row("dst", _compacted, True, strides=lambda f: (1,))
-    rules = (has_elements, _leaves_local_memory)
+    rules = (has_elements, _takes_every_lane, _leaves_local_memory)
 
 
 @family("dma.nonzero", registers=("DMA_nonzero", "sDMA_nonzero"))
@@ -167,7 +175,7 @@ class NonZero:
     source = _row("src", _whole, strides=_default("src"))
     old = _row("dst", _compacted, strides=lambda f: (1,), hidden=True, dtype=_index_type)
     destination = _row("dst", _compacted, True, strides=lambda f: (1,), dtype=_index_type)
-    rules = (has_elements, _leaves_local_memory)
+    rules = (has_elements, _takes_every_lane, _leaves_local_memory)
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:
