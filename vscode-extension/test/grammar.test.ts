@@ -179,7 +179,7 @@ describe("the colours of the disassembly", async () => {
   });
 
   it("of a block that opens a barrier between cores", () => {
-    check(asm, "  c1.D2: dma.sys.sys_wait  wait c1.B2", [
+    check(asm, "  c1.D2: dma.sys.sys_send  wait c1.B2", [
       ["c1.D2", "entity.name.tag.command"],
       ["wait", "keyword.other.wait"],
       ["c1.B2", "entity.name.tag.command"],

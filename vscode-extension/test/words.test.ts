@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { rowsOf, sizeOf } from "../pages/memory/words";
+import { timeText } from "../pages/shared/text";
 import type { MemoryWindow } from "../src/protocol/generated";
 
 const window = (bytes: number[], numbers: string[], rows: string[], reference = "0x3000000004000"): MemoryWindow => ({
@@ -44,5 +45,17 @@ describe("memory by address", () => {
     );
     assert.equal(rowsOf(now, "ui16", 4, before)[0]?.words[0]?.changed, true);
     assert.equal(rowsOf({ ...now, reference: "0x0" }, "ui8", 4, before)[0]?.words[1]?.changed, false);
+  });
+});
+
+describe("a time", () => {
+  it("is in the unit that people would use", () => {
+    assert.deepEqual([0.005008, 12.5, 1500, 0.0000004, 0].map(timeText), [
+      "5.008 µs",
+      "12.5 ms",
+      "1.5 s",
+      "0.4 ns",
+      "0 ns",
+    ]);
   });
 });

@@ -48,8 +48,8 @@ export class Workbench {
       await this.page.keyboard.press("F1");
       const input = this.page.locator(".quick-input-widget input").first();
       await input.waitFor();
-      await input.fill(`>${label}`);
-      const chosen = await row.click({ timeout: 5000 }).then(() => true, () => false);
+      // The list goes away again where the focus moves just then, as to a view that has been loaded.
+      const chosen = await input.fill(`>${label}`, { timeout: 3000 }).then(() => row.click({ timeout: 5000 })).then(() => true, () => false);
       if (!chosen) await this.page.keyboard.press("Escape");
       return chosen;
     });

@@ -13,8 +13,9 @@ import { usageElements, USAGE_HEIGHT } from "./usageStrip";
 export const MARGIN = { left: 92, right: 56, top: USAGE_HEIGHT + 8, bottom: 32 } as const;
 /** Classes of colours in memory.css. */
 const COLOURS = 6;
-/** So that a tensor of a few bytes can be seen and clicked. */
+/** So that a tensor of a few bytes can be seen and clicked, above all one that is there now. */
 const LEAST_PIXELS = 3;
+const LEAST_ALIVE_PIXELS = 8;
 /** A letter's width and a line's height. */
 const LETTER_PIXELS = 6.5;
 const LINE_PIXELS = 13;
@@ -55,6 +56,16 @@ export interface Scene {
   readonly height: number;
 }
 
+/** Whether a text at a height is at least `least` away from the last one that had room. */
+function spaced(least: number): (y: number) => boolean {
+  let last = Infinity;
+  return (y) => {
+    if (Math.abs(y - last) < least) return false;
+    last = y;
+    return true;
+  };
+}
+
 export class ChartPainter {
   constructor(
     private readonly scene: Scene,
@@ -88,12 +99,14 @@ export class ChartPainter {
 
   private visible({ residents }: Memory): Resident[] {
     const { columns, rows } = this.scene;
-    return residents.filter(
+    const seen = residents.filter(
       (resident) =>
         this.scene.fold.place(resident.start) < rows.to &&
         this.scene.fold.place(resident.stop) > rows.from &&
         this.spans(resident).some(([from, to]) => from < columns.to && to > columns.from),
     );
+    // What is there now lies over its neighbours.
+    return seen.sort((one, other) => Number(this.isAlive(one)) - Number(this.isAlive(other)));
   }
 
   /** Positions of a tensor on the horizontal axis. */
@@ -108,12 +121,13 @@ export class ChartPainter {
 
   private rectangle(resident: Resident): SVGElement {
     const { name, start, stop, born } = resident;
+    const least = this.isAlive(resident) ? LEAST_ALIVE_PIXELS : LEAST_PIXELS;
     const spans = this.spans(resident).map(([from, to]) => ({
       left: this.x(from),
-      width: Math.max(this.x(to) - this.x(from), LEAST_PIXELS),
+      width: Math.max(this.x(to) - this.x(from), least),
     }));
     const { left, width } = spans[0] ?? { left: 0, width: 0 };
-    const height = Math.max(this.y(start) - this.y(stop), LEAST_PIXELS);
+    const height = Math.max(this.y(start) - this.y(stop), least);
     const top = this.y(start) - height;
     const classes = [
       "resident",
@@ -152,24 +166,24 @@ export class ChartPainter {
     const places = this.scene.bank
       ? this.banks(first, last)
       : ticks(first, last, this.scene.height / BYTE_MARK_PIXELS, 1);
-    const every = Math.ceil(LINE_PIXELS / Math.max((this.scene.height * this.scene.bank) / this.scene.rows.length, 1));
+    const hasRoom = { byte: spaced(LINE_PIXELS), bank: spaced(LINE_PIXELS) };
     made.push(...this.folds(right));
     for (const byte of places) {
       if (this.scene.fold.hides(byte)) continue;
       const y = this.y(byte);
       if (y < MARGIN.top - 1 || y > MARGIN.top + this.scene.height + 1) continue;
       made.push(svg("line", { class: "rule", x1: MARGIN.left, x2: right, y1: y, y2: y }));
-      if (this.scene.bank && (byte / this.scene.bank) % every > 0) continue; // no room for its text
-      made.push(
-        svg(
-          "text",
-          { class: "faint", x: MARGIN.left - AXIS_TEXT_PIXELS, y: y + BASE_PIXELS, "text-anchor": "end" },
-          this.scene.bank ? bytes(byte) : hex(byte),
-        ),
-      );
+      if (hasRoom.byte(y))
+        made.push(
+          svg(
+            "text",
+            { class: "faint", x: MARGIN.left - AXIS_TEXT_PIXELS, y: y + BASE_PIXELS, "text-anchor": "end" },
+            this.scene.bank ? bytes(byte) : hex(byte),
+          ),
+        );
       const middle = (y + this.y(byte + this.scene.bank)) / 2;
       const isFolded = this.scene.fold.gaps.some(({ start, stop }) => start <= byte && byte + this.scene.bank <= stop);
-      if (this.scene.bank && middle > MARGIN.top && !isFolded)
+      if (this.scene.bank && middle > MARGIN.top && !isFolded && hasRoom.bank(middle))
         made.push(
           svg(
             "text",

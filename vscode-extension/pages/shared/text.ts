@@ -21,6 +21,15 @@ export function hex(value: number): string {
   return `0x${value.toString(16).toUpperCase()}`;
 }
 
+/** `5.008 µs`: milliseconds in the largest unit in which they are at least one. */
+export function timeText(milliseconds: number): string {
+  const units = ["s", "ms", "µs", "ns"];
+  let value = milliseconds / 1000;
+  let unit = 0;
+  for (; value < 1 && unit < units.length - 1; unit++) value *= 1000;
+  return `${String(Number(value.toPrecision(4)))} ${units[unit] ?? ""}`;
+}
+
 /** `f32[1,16,32,32]` */
 export function type(dtype: string, shape: readonly number[]): string {
   return `${dtype}[${shape.join(",")}]`;

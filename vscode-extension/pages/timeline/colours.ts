@@ -1,7 +1,7 @@
 /** The colours of the timeline, of the editor's theme: those of the opcodes that take most of the time. */
 import type { Timeline } from "./model";
 
-/** Colours of charts that themes have, `--vscode-charts-…`. */
+/** Our own colours of graphics, `--chart-…`. */
 const CHART_COLOURS = ["blue", "orange", "green", "purple", "red", "yellow"] as const;
 /** For themes without such a colour. */
 const FALLBACK = { text: "#888", ground: "#fff", now: "#f00" } as const;
@@ -27,7 +27,7 @@ export function themeColours(): Colours {
     focus: colour("focusBorder", text),
     now: colour("errorForeground", FALLBACK.now),
     found: colour("editorWarning-foreground", text),
-    palette: CHART_COLOURS.map((name) => colour(`charts-${name}`, text)),
+    palette: CHART_COLOURS.map((name) => style.getPropertyValue(`--chart-${name}`) || text),
   };
 }
 

@@ -6,7 +6,7 @@ import { ask } from "../shared/host";
 import { t } from "../shared/l10n";
 import { Search } from "../shared/search";
 import { follow, openLine } from "../shared/session";
-import { count } from "../shared/text";
+import { count, timeText } from "../shared/text";
 import { KEY_ZOOM } from "../shared/zoom";
 import { colourOf, themeColours } from "./colours";
 import { rangeDetails, sliceDetails } from "./details";
@@ -178,7 +178,7 @@ function headline({ cycles, milliseconds, engines, given, commands, measured }: 
   const time =
     milliseconds === null
       ? t("{0} cycles", count(cycles))
-      : t("{0} cycles ({1} ms)", count(cycles), milliseconds.toPrecision(4));
+      : t("{0} cycles ({1})", count(cycles), timeText(milliseconds));
   const busy = [...new Set(engines.map(({ engine }) => engine))].map((engine) => {
     const shares = engines.filter((one) => one.engine === engine).map(({ utilisation }) => utilisation);
     const text = (share: number) => `${(100 * share).toFixed(0)}%`;

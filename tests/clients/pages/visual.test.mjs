@@ -1,0 +1,85 @@
+// Each page as narrow as beside the source and as in a side bar, in the colours of three themes of VS Code and enlarged:
+// whether texts lie on each other or are cut off by the window, marks are told from the ground, and axe has complaints.
+//
+// Environment: NETWORK (output of network.py), CORES (a model of eight cores), PYTHON; the pages must have been built.
+// SHOTS: pictures are left there.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { eventually } from "../vscode/workbench.mjs";
+import { Adapter } from "./adapter.mjs";
+import { Stage } from "./stage.mjs";
+import { faults } from "./visual.mjs";
+
+const { NETWORK, CORES, PYTHON, SHOTS } = process.env;
+const here = dirname(fileURLToPath(import.meta.url));
+const DIST = join(here, "../../../vscode-extension/dist");
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+/** Colours and fonts as VS Code gives them to a page. */
+const THEMES = JSON.parse(readFileSync(join(here, "themes.json"), "utf8"));
+/** At 150 % a column of 460 pixels has room for 307. */
+const SIZES = [[460, 430], [307, 287], [250, 430]];
+const session = (name) => ({ type: "session", name, isDebugged: true });
+const time = async (adapter) => ({ type: "time", moment: await adapter.request("tdb/time"), ...(await adapter.request("tdb/marks", { compare: false })) });
+const tensor = { type: "show", subject: { expression: "in[0]" } };
+
+/** By name: the page, the model, what it is opened with, and what is there once it is complete. */
+const VIEWS = [
+  { name: "compare", page: "compare", complete: "tr.culprit" },
+  { name: "graph", page: "graph", complete: ".node .face" },
+  { name: "timeline", page: "timeline", complete: ".ranking tbody tr" },
+  { name: "memory", page: "memory", complete: ".present tbody tr" },
+  { name: "time", page: "time", opening: time, complete: "#moment:not(:empty)" },
+  { name: "tensor", page: "tensor", opening: tensor, complete: "body[data-complete=true] #statistics dt" },
+  { name: "timeline-cores", page: "timeline", cores: true, complete: ".ranking tbody tr" },
+  { name: "memory-cores", page: "memory", cores: true, complete: ".present tbody tr" },
+];
+
+describe("the pages", () => {
+  const adapters = {};
+  before(async () => {
+    const { directory } = JSON.parse(readFileSync(NETWORK, "utf8"));
+    adapters.network = await Adapter.launch(PYTHON, directory);
+    await adapters.network.request("tdb/travel", { ordinal: 937 }); // behind the wrong result
+    adapters.cores = await Adapter.launch(PYTHON, CORES);
+    await adapters.cores.request("tdb/travel", { ordinal: 60 });
+  });
+  after(() => Promise.all(Object.values(adapters).map((adapter) => adapter.close())));
+
+  for (const { name, page, cores, opening, complete } of VIEWS)
+    describe(name, () => {
+      for (const [width, height] of SIZES)
+        it(`${width} x ${height}`, async () => {
+          const adapter = cores ? adapters.cores : adapters.network;
+          const stage = await Stage.open(DIST, adapter, { width, height });
+          try {
+            const complaints = [];
+            for (const [theme, { body, ...values }] of Object.entries(THEMES)) {
+              const variables = Object.entries(values).map(([key, value]) => `${key}: ${value}`).join("; ");
+              const first = typeof opening === "function" ? await opening(adapter) : (opening ?? session(name));
+              await stage.show(page, first, { variables, body });
+              await eventually(`${complete} of ${name}`, () => stage.page.locator(complete).count(), 60_000);
+              await stage.page.waitForTimeout(300);
+              if (SHOTS !== undefined) await stage.page.screenshot({ path: join(SHOTS, `visual-${name}-${width}-${body}.png`) });
+              complaints.push(...(await stage.page.evaluate(faults)).map((fault) => `${theme}: ${fault}`));
+              await stage.page.evaluate(AXE);
+              complaints.push(...(await stage.page.evaluate(violations)).map((fault) => `${theme}: ${fault}`));
+            }
+            assert.deepEqual(complaints, []);
+            assert.deepEqual(stage.errors, []);
+          } finally {
+            await stage.close();
+          }
+        });
+    });
+});
+
+async function violations() {
+  const found = await globalThis.axe.run(document, { resultTypes: ["violations"] });
+  return found.violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
+}
