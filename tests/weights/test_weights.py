@@ -152,6 +152,8 @@ FLOATS: tuple[tuple[str, Callable[[Constant], None], str], ...] = (
     ("mlp.up_proj.weight", floats(assign(lambda w: w * 0)), "zeros"),
     ("mlp.up_proj.weight", floats(assign(lambda w: w[:, SWAPPED])), "columns 1 and 4 are exchanged"),
     ("mlp.up_proj.weight", floats(lambda w: w.__setitem__((0, 3), 0x7FC0)), "NaN or infinity"),
+    ("self_attn.o_proj.weight", floats(assign(lambda w: w ^ 0x8000)), "the sign is wrong"),  # it is square
+    ("self_attn.q_proj.weight", floats(assign(lambda w: w + 0x80)), "2 times as large"),
     ("self_attn.q_proj.bias", floats(assign(lambda w: np.roll(w, -2, -1))), "numbers rotated by -2"),
 )
 

@@ -17,6 +17,8 @@ _SHIFTED = 0.9
 _MOST_ROWS = 512
 _MOST_NUMBERS = 1 << 26
 
+UNKNOWN = "other numbers"
+
 Candidates = Iterable[tuple[str, Callable[[], Array]]]
 """Names of tensors of the same shape, and their numbers."""
 
@@ -38,7 +40,7 @@ def guess(actual: Array, wanted: Array, wrong: Array, others: Candidates = ()) -
         other = read()
         if other.shape == actual.shape and cosine(actual.reshape(-1), other.reshape(-1)) > _ALIKE:
             return f"holds {name}"
-    return "other numbers"
+    return UNKNOWN
 
 
 def cosine(one: Array, other: Array) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.tools.weights.constants import Constant, FloatConstant, QuantisedConstant
-from tdb_dap.tools.weights.guessing import Candidates, cosine, guess
+from tdb_dap.tools.weights.guessing import UNKNOWN, Candidates, cosine, guess
 
 _BLOCK = 1 << 22
 """Numbers that are compared at once."""
@@ -58,13 +58,14 @@ def proved_float(
 ) -> WeightFault | None:
     """The fault of a float constant; None if it is ``wanted`` rounded. ``wanted``: of any shape of the same size.
 
-    A matrix may be transposed, and a part may be of either axis: the reading with the fewest differences is reported.
+    A matrix may be transposed, and a part may be of either axis: reported is the reading with the fewest differences whose
+    fault is understood, else that with the fewest. In a square matrix of which all is wrong some numbers agree by chance.
     ``tolerance``: of numbers that were computed, such as tables of cosines, besides rounding.
     """
     dtype = constant.words.dtype
     assert dtype is not None
     actual = constant.words.numbers
-    best: tuple[int, Array, Array, Array] | None = None
+    readings: list[tuple[int, Array, Array, Array]] = []
     for part in _parts(constant, wanted):
         matrix = part.reshape(1, -1) if part.ndim < 2 else part.reshape(-1, part.shape[-1])
         for candidate in _readings(actual, part.shape, matrix.shape):
@@ -72,13 +73,17 @@ def proved_float(
             count = int(wrong.sum())
             if not count:
                 return None
-            if best is None or count < best[0]:
-                best = count, candidate, matrix, wrong
-    if best is None:
+            readings.append((count, candidate, matrix, wrong))
+    if not readings:
         return _of(constant, "its size is another", (0,), None, wanted.size, wanted.size, 0.0, 0.0)
-    count, candidate, matrix, wrong = best
+    readings.sort(key=lambda reading: reading[0])
+    for text, reading in ((guess(*reading[1:], others), reading) for reading in readings):
+        if text != UNKNOWN:
+            break
+    else:
+        reading = readings[0]
+    count, candidate, matrix, wrong = reading
     first = tuple(int(index) for index in np.argwhere(wrong)[0])
-    text = guess(candidate, matrix, wrong, others)
     place = first if min(matrix.shape) > 1 else (max(first),)
     return _of(constant, text, place, None, count, matrix.size, float(candidate[first]), float(matrix[first]))
 
