@@ -7,7 +7,7 @@ from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, Storage, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.formats import among
+from tdb_dap.targets.families.formats import among, moved_as_they_are
 
 GREATER_AND_SELECT, SELECT_GREATER, SELECT_EQUAL, LESS_AND_SELECT, SELECT_LESS = 22, 23, 24, 25, 26
 
@@ -49,4 +49,4 @@ class Compare:
         dtype=_selected_dtype,
         address=lambda f: "res1_addr" if _two_results(f) else "res0_addr",
     )
-    rules = (among("opd2_prec", {0, 1, 2, 3, 4, 5}, "chosen numbers"),)
+    rules = (among("opd2_prec", moved_as_they_are, "chosen numbers"),)

@@ -44,6 +44,11 @@ def among(field: str, allowed: Collection[int] | Callable[[Fields], Collection[i
     return rule
 
 
+def moved_as_they_are(f: Fields) -> frozenset[int]:
+    """Formats of numbers that are not interpreted; where the sign tells bf16 it has no code."""
+    return frozenset({0, 1, 2, 3, 4}) if f.conventions.halves_by_sign else frozenset({0, 1, 2, 3, 4, 5})
+
+
 def of_one_half(bound: Bound) -> str:
     """Of f16 and bf16 there is one in a sum of products, where the sign tells which."""
     views = (*bound.operands.values(), *bound.results.values())

@@ -10,7 +10,7 @@ from tdb_dap.engine.hardware.strides import align
 from tdb_dap.engine.hardware.views import Layout, Operand, View, strides_of
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, Bound, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.formats import among, named
+from tdb_dap.targets.families.formats import among, moved_as_they_are, named
 
 GATHER_1D, GATHER_2D, GATHER_BOX, SCATTER_1D, SCATTER_2D = 0, 1, 2, 3, 4
 CHANNEL_GATHER, CHANNEL_SCATTER, MULTI_GATHER, MASK_SELECT, NONZERO = 5, 6, 7, 8, 9
@@ -123,7 +123,7 @@ class ScatterGather:
         when=lambda f: f.sub in SELECTS,
     )
     attributes = staticmethod(gather_attributes)
-    rules = (_sizes_fit, among("res0_prec", {0, 1, 2, 3, 4, 5}, "numbers"))
+    rules = (_sizes_fit, among("res0_prec", moved_as_they_are, "numbers"))
 
 
 def _row_index_as_listed(f: Fields, view: Operand) -> Operand:

@@ -9,7 +9,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Layout, Operand, View, strides_of
 from tdb_dap.targets.declaration.family import Bound, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.formats import among
+from tdb_dap.targets.families.formats import among, moved_as_they_are
 
 LANE_TO_WIDTH, WIDTH_TO_LANE, COPY, LANE_BROADCAST, STATIC_BROADCAST, STATIC_DISTRIBUTE = 0, 1, 2, 3, 4, 5
 
@@ -103,4 +103,4 @@ class TransposeBroadcast:
         dtype=_dtype,
         vendor=_result_as_listed,
     )
-    rules = (among("res0_prec", {0, 1, 2, 3, 4, 5}, "numbers"), _is_within_static_memory)
+    rules = (among("res0_prec", moved_as_they_are, "numbers"), _is_within_static_memory)
