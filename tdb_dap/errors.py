@@ -72,7 +72,7 @@ def sentence(error: Exception) -> str:
     """One line about an error for the person at the keyboard; an unexpected one is reported as internal."""
     if isinstance(error, TdbError):
         return str(error)
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or _lacks_memory(error):
         return "there is not enough memory for this"
     if isinstance(error, OSError):
         return _system_sentence(error)
@@ -83,6 +83,17 @@ def sentence(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}; {TRACEBACKS}=1 shows more" if frames else ""
     return f"internal error, please report it: {type(error).__name__}: {error} ({where})"
+
+
+def _lacks_memory(error: BaseException | None) -> bool:
+    """Whether a library could not be loaded because the system gave it no memory: the loader's words are all it has."""
+    if not isinstance(error, ImportError):
+        return False
+    words = str(error)
+    return any(each in words for each in _WORDS_FOR_NO_MEMORY) or _lacks_memory(error.__cause__)
+
+
+_WORDS_FOR_NO_MEMORY = ("failed to map segment", "cannot allocate memory", "Cannot allocate memory")
 
 
 def _lacks_thread(error: Exception) -> bool:

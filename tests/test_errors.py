@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import subprocess
 import sys
 
@@ -69,6 +70,26 @@ def test_an_adapter_that_dies_is_named_with_its_code_and_its_last_line() -> None
     ):
         client.answer(client.send("launch", program=str(SAMPLE)))
     client.close()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of a process")
+@pytest.mark.parametrize("kilobytes", [60_000, 200_000, 300_000])
+def test_a_terminal_without_memory_says_so(kilobytes: int) -> None:
+    """Where a library gives up, or cannot be loaded, or the model does not fit; nothing waits."""
+    command = (
+        "sh",
+        "-c",
+        f'ulimit -v {kilobytes}; exec "$0" "$@"',
+        sys.executable,
+        "-m",
+        "tdb_dap",
+        "debug",
+        str(SAMPLE),
+    )
+    done = subprocess.run([*command, "-c", "quit"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    [error] = [line for line in done.stderr.splitlines() if line.startswith("tdb-dap: error: ")]
+    assert re.search(r"[Mm]emory|thread", error), error
 
 
 def test_the_last_line_of_an_adapter_is_told_however_much_it_prints() -> None:

@@ -7,7 +7,7 @@ import gc
 import importlib
 from collections.abc import Iterator
 
-from tdb_dap.errors import TdbError
+from tdb_dap.errors import TdbError, sentence
 
 AREAS = (
     "greeting",
@@ -60,7 +60,7 @@ def load() -> None:
         for area in AREAS:
             importlib.import_module(f"tdb_dap.adapter.{area}")
     except ImportError as error:
-        raise TdbError(f"{error}; run `tdb-dap doctor` for the fix") from error
+        raise TdbError(sentence(error)) from error
 
 
 def load_ahead() -> None:

@@ -42,7 +42,7 @@ class Console:
         """Load the model and stop before its first command; BadInput if the adapter refuses it."""
         self._client.initialize(**TRAITS)
         launch = self._client.send("launch", **configuration)
-        if self._client.event("initialized", "terminated")["event"] == "initialized":
+        if self._client.event_unless_refused(launch, "initialized", "terminated") == "initialized":
             self._client.request("setExceptionBreakpoints", filters=list(filters))
             self._client.request("configurationDone")
         try:

@@ -184,6 +184,17 @@ class Client:
                     return message
             self._take()
 
+    def event_unless_refused(self, request: int, *names: str) -> str:
+        """The name of the next event of those, which is taken; empty if the request is refused before it comes."""
+        while True:
+            for message in self._events:
+                if message["event"] in names:
+                    self._events.remove(message)
+                    return str(message["event"])
+            if not self._responses.get(request, {"success": True})["success"]:
+                return ""
+            self._take()
+
     def events(self, name: str) -> list[dict[str, Any]]:
         """Bodies of the events of a name that have arrived so far."""
         matching = [message for message in self._events if message["event"] == name]
