@@ -152,13 +152,13 @@ def test_a_stop_shows_old_and_new_numbers(pooling: Stop) -> None:
     client.resume()
     stop = client.expect_stopped("data breakpoint")
     assert stop.frame("command").name.startswith("arith.max")
-    assert (stop.text, stop.description) == (f"{number} → 0.0",) * 2
+    assert (stop.text, stop.description) == (f"Written: {number} → 0.0",) * 2
     watch(client, all_of_it)
     client.reverse()
     client.expect_stopped("data breakpoint")
     client.resume()
     whole = client.expect_stopped("data breakpoint").text
-    pattern = r"[\d,]+ of 16,384 elements, first -[\d.e-]+ → 0.0; min -.* max (.*) → min 0.0 max \1$"
+    pattern = r"Written: [\d,]+ of 16,384 elements, first -[\d.e-]+ → 0; min -.* max (.*) → min 0 max \1$"
     assert re.match(pattern, whole), whole
     client.disconnect()
 

@@ -324,9 +324,8 @@ class Debugger:
     def _changes(self, hit: tuple[Breakpoint, ...]) -> str:
         """Old and new numbers of what is watched, where the last command wrote it."""
         watched = (breakpoint.location.watched for breakpoint in hit)
-        return next(
-            (text for one in watched if one is not None and (text := changes_text(one.ranges, self.machine))), ""
-        )
+        texts = (changes_text(one.ranges, self.machine) for one in watched if one is not None)
+        return next((f"Written: {text}" for text in texts if text), "")
 
     def _counts(self, focus: int) -> bool:
         """Whether what concerns a command may stop the run."""

@@ -42,13 +42,15 @@ def _text(old: Array, new: Array) -> str:
     if not differs.any():
         return f"{_range(old)}, unchanged"
     first = int(np.argmax(differs))
-    one = f"{number_text(old[first])} → {number_text(new[first])}"
     if old.size == 1:
-        return one
-    return f"{int(differs.sum()):,} of {old.size:,} elements, first {one}; {_range(old)} → {_range(new)}"
+        return f"{number_text(old[0])} → {number_text(new[0])}"
+    return (
+        f"{int(differs.sum()):,} of {old.size:,} elements, first {old[first]:.4g} → {new[first]:.4g}; "
+        f"{_range(old)} → {_range(new)}"
+    )
 
 
 def _range(numbers: Array) -> str:
     if numbers.size == 1:
         return number_text(numbers[0])
-    return f"min {number_text(np.nanmin(numbers))} max {number_text(np.nanmax(numbers))}"
+    return f"min {np.nanmin(numbers):.4g} max {np.nanmax(numbers):.4g}"
