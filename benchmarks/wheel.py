@@ -8,7 +8,7 @@ sources; everything that is Python is the checkout's in both.
 
 Each kernel has a process, which opens the models once and runs them from the first command to the last whenever it is
 asked, on one processor. Counted is the processor's time of the best round, which other work on the machine disturbs
-least. ``ratio``: the time of the own kernel over that of the wheel's; 1 is as fast, more is faster. Outputs are compared
+least. ``ratio``: the own kernel's time over that of the wheel's; 1 is as fast, more is faster. Outputs are compared
 bit for bit. Exit code 1 if the ratio of all models together is below 0.97 or an output differs.
 """
 
