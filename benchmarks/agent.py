@@ -46,6 +46,7 @@ from benchmarks.agent_faults import (  # noqa: E402
     bundled,
     seeded,
 )
+from benchmarks.agent_weights import LOST, NUMBER, ORDER, SCALE, SIGN, ZERO_POINTS  # noqa: E402
 from tdb_dap.agent.server import make_server  # noqa: E402
 from tdb_dap.agent.session import Session  # noqa: E402
 from tdb_dap.system.notices import heard_by  # noqa: E402
@@ -85,10 +86,25 @@ WAYS = {
     "the bmodel does not compute what its own op says": COMMANDS,
 }
 KINDS = {"bounds": WILD, "uninitialized": UNWRITTEN, "hazard": RACE, "nan": NAN}
+GUESSES = {
+    "zero points?": ZERO_POINTS,
+    "the sign is wrong": SIGN,
+    "times as large": SCALE,
+    "rotated|exchanged|in another order": ORDER,
+    "^one number": NUMBER,
+    "^zeros": LOST,
+}
+"""What the answer on weights says of their numbers."""
 
 
 async def investigate(task: Task, ask: Ask) -> Found:
     """From the question of a user to an op and a cause."""
+    if task.converted is not None:
+        text = await ask("weights", directory=str(task.converted), reference=str(task.reference))
+        wrong = re.search(r"^wrong: (\S+) in \S+: ([^;]*);", text, re.MULTILINE)
+        if wrong is None:
+            return Found()
+        return Found((wrong[1],), next((cause for phrase, cause in GUESSES.items() if re.search(phrase, wrong[2])), ""))
     if task.folder is not None:
         text = await ask("triage", directory=str(task.folder))
         bug = re.search(r"^bug: (\S+) \([\w.]+ at [^)]*\): (.*)$", text, re.MULTILINE)
@@ -191,6 +207,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("contexts", metavar="CONTEXT", nargs="*", type=Path)
     parser.add_argument("--faults", type=int, default=60)
+    parser.add_argument("--kinds", default="", help="only those whose names match this regular expression")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--transcripts", metavar="DIR", type=Path, help="keep every call and answer in this folder")
     parser.add_argument("--all", action="store_true", help="a line for the right answers, too")
@@ -201,6 +218,7 @@ def main() -> int:
     records: list[Record] = []
     with tempfile.TemporaryDirectory() as scratch:
         pool = seeded([bundled(Path(scratch)), *given.contexts], random)
+        pool = {kind: faults for kind, faults in pool.items() if re.search(given.kinds, kind)}
         for kind in [k for k in pool if not pool[k]]:
             print(f"{kind}: none can be made here")
         while len(records) < given.faults and any(pool.values()):

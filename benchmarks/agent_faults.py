@@ -1,8 +1,9 @@
 """Faults for benchmarks/agent.py: what an agent is given, and the right answer, which it never sees.
 
-Two sources. Compilations with their stages (benchmarks/triage.py seeds them): the agent is given the folder. Context
+Three sources. Compilations with their stages (benchmarks/triage.py seeds them): the agent is given the folder. Context
 directories alone, with inputs and expected values: a wild address, an address shifted by a little, a DMA that moves too
-little, a dependency that is too early, a weight that is not a number.
+little, a dependency that is too early, a weight that is not a number. Language models with wrong weights
+(benchmarks/agent_weights.py), with the model before conversion.
 
 Whether a fault has an effect at all is decided without the tools: a missing dependency must give other outputs in some
 order that the engines may take, every other fault other outputs or an access that no memory has.
@@ -19,6 +20,7 @@ from random import Random
 
 import numpy as np
 
+from benchmarks import agent_weights
 from benchmarks.triage import Fault, Sound, has_effect
 from scripts.robustness.mutate_models.orders import outcomes
 from tdb_dap.engine.commands.commands import Command
@@ -70,17 +72,20 @@ CAUSES = {
 }
 """Causes that are right, by kind; stride and stale buffer depend on the stage, see ``_causes``."""
 
-KINDS = (*dict.fromkeys((*CAUSES, "stride", "stale buffer")),)
+KINDS = (*dict.fromkeys((*CAUSES, "stride", "stale buffer")), *agent_weights.CAUSES)
 
 
 @dataclass(frozen=True)
 class Task:
-    """``folder`` of a compilation, or ``context`` with ``inputs`` and ``reference``: what the agent is given."""
+    """What the agent is given: ``folder`` of a compilation, or ``context`` with ``inputs`` and ``reference``, or
+    ``converted``, a folder of the converter of language models, whose ``reference`` is the folder of the model before.
+    """
 
     folder: Path | None = None
     context: Path | None = None
     inputs: Path | None = None
     reference: Path | None = None
+    converted: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,8 @@ def seeded(contexts: list[Path], random: Random) -> dict[str, list[Seeded]]:
     for name in MODELS:
         for one in _of_model(DATA / name, random):
             found[one.kind].append(one)
+    for one in _of_weights(random):
+        found[one.kind].append(one)
     for faults in found.values():
         random.shuffle(faults)
     return found
@@ -116,6 +123,19 @@ def seeded(contexts: list[Path], random: Random) -> dict[str, list[Seeded]]:
 def bundled(folder: Path) -> Path:
     """The context directory of the compilation that the tests have."""
     return Compiled.into(folder / "toy").context
+
+
+# In weights of language models
+
+
+def _of_weights(random: Random) -> Iterator[Seeded]:
+    for model, tensor, cause, make in agent_weights.faults(random):
+
+        def made(folder: Path, make: Callable[[Path], Path | None] = make) -> Task | None:
+            converted = make(folder)
+            return None if converted is None else Task(reference=converted / "float", converted=converted)
+
+        yield Seeded(cause, model, tensor, frozenset({tensor}), frozenset({cause}), made)
 
 
 # In compilations
