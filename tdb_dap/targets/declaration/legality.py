@@ -12,8 +12,8 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.targets.declaration.family import Bound
 
-_PACKED = (Layout.ALIGN_XN, Layout.COMPACT_XN, Layout.STRIDE_XN)
-"""Layouts with the numbers of several batches in one word."""
+_PACKED = (Layout.ALIGN_XN, Layout.COMPACT_XN, Layout.STRIDE_XN, Layout.CHANNEL_UNITS)
+"""Layouts with several numbers in one word."""
 _WORD = 4
 _TAGGED_LOCALLY = 40
 """Bits of an offset from which on the DMA finds local memory by its tag alone."""

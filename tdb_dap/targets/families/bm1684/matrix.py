@@ -6,7 +6,7 @@ from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import F32, DType
 from tdb_dap.engine.hardware.views import Layout
-from tdb_dap.targets.declaration.family import family, flag, operand, result_
+from tdb_dap.targets.declaration.family import Bound, family, flag, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.bm1684.rows import any_sign
 from tdb_dap.targets.families.convolution import is_float
@@ -20,6 +20,16 @@ SIXTEEN = 3
 def _old_dtype(f: Fields) -> DType:
     """Format of the sum that goes on: of 8-bit products 16 bits, also where the result has 8."""
     return F32 if is_float(f) else f.tiu_dtype(SIXTEEN, f.res_add_sign)
+
+
+def _goes_on_with_a_bias(bound: Bound) -> str:
+    """A sum of integers that goes on from an earlier one has all its operands."""
+    f = bound.fields
+    return (
+        "it adds to an earlier sum, and has no third operand"
+        if f.res_add and not is_float(f) and f.tsk_opd_num < 3
+        else ""
+    )
 
 
 @family("bm1684.mm", registers=("mm_op",))
@@ -56,5 +66,5 @@ class MatrixMultiply:
         attributes: dict[str, Any] = {"l_trans": bool(f.left_tran), "res_add": bool(f.res_add)}
         return attributes if is_float(f) else {**attributes, "right_shift": f.right_shift}
 
-    rules = (among("res0_prec", lambda f: {2} if is_float(f) else {0, 3}, "result"),)
+    rules = (among("res0_prec", lambda f: {2} if is_float(f) else {0, 3}, "result"), _goes_on_with_a_bias)
     vendor_text = "matrix multiply"

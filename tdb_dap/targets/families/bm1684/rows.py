@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tdb_dap.engine.hardware.apart import has_apart
-from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.engine.hardware.views import Constant, Layout, View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, Bound, Row, Shape, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
@@ -54,13 +54,16 @@ def word_result(**details: Any) -> Row:
     return result_("res0", RESULT_SHAPE, storage("res0"), **details)
 
 
+_SHIFT = 6
 _EXTREMES = (4, 5)
-"""Maximum and minimum."""
+"""Operations: maximum and minimum."""
 
 
 def of_one_kind(bound: Bound) -> str:
     """Float32 throughout, integers of 8 and 16 bits, or of 32."""
     f = bound.fields
+    if f.sub == _SHIFT and isinstance(bound.operands["left"], Constant):
+        return "it shifts a number of the command"
     codes = {f.opd0_prec, f.res0_prec} | ({f.opd1_prec} if "right" in bound.operands else set())
     if codes in ({2}, {4}) or codes <= {0, 3}:
         is_mixed = f.sub in _EXTREMES and 2 not in codes and "right" in bound.operands and f.opd0_sign != f.opd1_sign
