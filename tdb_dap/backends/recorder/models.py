@@ -13,6 +13,7 @@ from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.files.net_folders import name_of_folder, sources_beside
 from tdb_dap.errors import BadInput
+from tdb_dap.system.notices import links_out
 
 _CHUNK = 1 << 20
 
@@ -40,6 +41,10 @@ class Models:
                 model = Bmodel(file)
                 yield f"{folder}/description", _start_of(file, model.payload_start)[HEADER_BYTES:]
                 context = _context_of(file)
+                if context is not None:
+                    links_out(
+                        (each for each in (context.mlir, context.locations) if each is not None), context.directory
+                    )
                 yield from _sources(folder, context)
                 if context is not None and context.mlir is not None and context.mlir.suffix != ".xz":
                     info["mlir"] = str(context.mlir.resolve())  # for editors, which have it open
