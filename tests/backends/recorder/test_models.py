@@ -25,5 +25,5 @@ def test_sources_that_links_lead_to_are_attached_and_named(is_link: bool, tmp_pa
     said: list[str] = []
     with heard_by(said.append):
         attached = dict(Models().attachments(0, str(next(context.glob("*.bmodel*")))))
-    assert any(name.endswith("final.mlir") or name.endswith("final.mlir.xz") for name in attached), sorted(attached)
+    assert any(name.endswith(("final.mlir", "final.mlir.xz")) for name in attached), sorted(attached)
     assert said == ([f"following links out of {context}: final.mlir -> {elsewhere / 'final.mlir'}"] if is_link else [])
