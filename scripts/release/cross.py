@@ -29,6 +29,9 @@ KERNEL = "tdb_dap/targets/kernel"
 LIMITED = "0x030A0000"
 """The stable interface of Python 3.10."""
 
+_MACOS = ("-Wl,-undefined,dynamic_lookup", "-Wl,-install_name,_kernel.abi3.so")
+"""Symbols of Python's are those of the process; the library's own name is else the path where it was built."""
+
 _INT32 = {"VOID_P": 4, "SIZE_T": 4, "LONG": 4, "PID_T": 4, "WCHAR_T": 4, "TIME_T": 8}
 _WINDOWS = {"VOID_P": 8, "SIZE_T": 8, "LONG": 4, "PID_T": 4, "WCHAR_T": 2, "TIME_T": 8}
 
@@ -55,8 +58,8 @@ SYSTEMS = {
     "linux-arm64": System("aarch64-linux-gnu.2.17", "manylinux2014_aarch64.manylinux_2_17_aarch64"),
     "musl-x64": System("x86_64-linux-musl", "musllinux_1_2_x86_64"),
     "musl-arm64": System("aarch64-linux-musl", "musllinux_1_2_aarch64"),
-    "macos-x64": System("x86_64-macos.11.0", "macosx_11_0_x86_64", options=("-Wl,-undefined,dynamic_lookup",)),
-    "macos-arm64": System("aarch64-macos.11.0", "macosx_11_0_arm64", options=("-Wl,-undefined,dynamic_lookup",)),
+    "macos-x64": System("x86_64-macos.11.0", "macosx_11_0_x86_64", options=_MACOS),
+    "macos-arm64": System("aarch64-macos.11.0", "macosx_11_0_arm64", options=_MACOS),
     "windows-x64": System("x86_64-windows-gnu", "win_amd64", "_kernel.pyd", tuple(_WINDOWS.items())),
     "windows-arm64": System("aarch64-windows-gnu", "win_arm64", "_kernel.pyd", tuple(_WINDOWS.items())),
     "wasm32": System("wasm32-wasi", "pyemscripten_2026_0_wasm32", sizes=tuple(_INT32.items())),

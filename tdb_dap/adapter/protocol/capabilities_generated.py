@@ -52,8 +52,8 @@ CAPABILITIES: dict[str, Any] = {'supportsCancelRequest': True,
                       'appliesTo': ['data']},
                      {'mode': 'lives',
                       'label': 'While It Lives',
-                      'description': 'From the first write of the tensor to its last read, not what lies '
-                                     'there later',
+                      'description': 'From the first write of the tensor to its last read, not what is there '
+                                     'later',
                       'appliesTo': ['data']}],
  'exceptionBreakpointFilters': [{'filter': 'mismatch',
                                  'label': 'Differs from the reference',

@@ -300,7 +300,7 @@ def breakpoint_modes() -> list[dict[str, object]]:
             BreakpointMode(
                 mode="lives",
                 label="While It Lives",
-                description="From the first write of the tensor to its last read, not what lies there later",
+                description="From the first write of the tensor to its last read, not what is there later",
                 appliesTo=["data"],
             )
         ),

@@ -62,7 +62,7 @@ def _place(session: Session, arguments: DataBreakpointInfoArguments) -> ByteRang
 
 
 def _life(session: Session, place: ByteRanges, arguments: DataBreakpointInfoArguments) -> str:
-    """``!3-17``: the commands from the first write of the tensor that lies there now to its last read."""
+    """``!3-17``: the commands from the first write of the tensor that is there now to its last read."""
     program, now = session.debugger.program, session.debugger.last_stop.focus
     if arguments.frameId:
         now = session.handles.frame(arguments.frameId).focus

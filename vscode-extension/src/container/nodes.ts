@@ -72,7 +72,7 @@ function viewNodes(model: ModelReference): Node[] {
       to: "view",
       view: "timeline",
     }),
-    row(model, vscode.l10n.t("Chip Memory"), vscode.l10n.t("which tensor lies where, and when"), "circuit-board", {
+    row(model, vscode.l10n.t("Chip Memory"), vscode.l10n.t("which tensor is where, and when"), "circuit-board", {
       to: "view",
       view: "memory",
     }),
