@@ -8,6 +8,7 @@ from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.cv18xx.elements import finishing
+from tdb_dap.targets.families.cv18xx.legality import CONVOLUTIONS
 from tdb_dap.targets.families.cv18xx.rows import (
     adds_partial,
     constant_dtype,
@@ -58,6 +59,7 @@ class Convolution:
     bias = bias_half(0)
     bias_low = bias_half(1)
     requantisation = channel_steps()
+    rules = CONVOLUTIONS
     sum_0 = partial_plane(_RESULT, 0, False, operand, adds_partial)
     sum_1 = partial_plane(_RESULT, 1, False, operand, adds_partial)
     sum_2 = partial_plane(_RESULT, 2, False, operand, adds_partial)

@@ -8,6 +8,7 @@ from tdb_dap.engine.hardware.dtypes import BF16, SI8, UI8, UI16, DType
 from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.families.cv18xx.legality import ELEMENTS, LOOK_UPS
 from tdb_dap.targets.families.cv18xx.rows import (
     byte_dtype,
     constant_dtype,
@@ -88,6 +89,7 @@ class Elements:
     result = tensor("res0", _RESULT, result_)
     result_high = high_plane("res0", _RESULT, result_)
     attributes = staticmethod(_attributes)
+    rules = ELEMENTS
 
 
 def _index_dtype(f: Fields) -> DType:
@@ -115,3 +117,4 @@ class Lookup:
     )
     result = tensor("res0", own_shape("opd0"), result_, dtype=lambda f: byte_dtype(f, "res0"))
     result_high = high_plane("res0", own_shape("opd0"), result_)
+    rules = LOOK_UPS

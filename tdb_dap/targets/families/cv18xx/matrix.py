@@ -9,6 +9,7 @@ from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import Row, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.cv18xx.elements import finishing
+from tdb_dap.targets.families.cv18xx.legality import MATRICES
 from tdb_dap.targets.families.cv18xx.rows import (
     GIVEN,
     Shape4,
@@ -139,6 +140,8 @@ class MatrixProduct:
     result_3 = partial_plane(_RESULT, 3, False, result_, writes_partial)
     result_upper = partial_plane(_RESULT, 0, True, result_, writes_partial)
     result_lower = partial_plane(_RESULT, 1, True, result_, writes_partial)
+
+    rules = MATRICES
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import Row, attributes_by_name, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.cv18xx.elements import finishing
+from tdb_dap.targets.families.cv18xx.legality import POOLS, WINDOWS_APART
 from tdb_dap.targets.families.cv18xx.rows import (
     GIVEN,
     Shape4,
@@ -136,6 +137,7 @@ class Pooling:
     result = tensor("res0", own_shape("res0"), result_)
     result_high = high_plane("res0", own_shape("res0"), result_)
     attributes = staticmethod(_pool_attributes)
+    rules = POOLS
 
 
 @family("cvi.depthwise", registers=("cvi_depthwise",))
@@ -156,6 +158,7 @@ class Depthwise:
     bias = bias_half(0)
     bias_low = bias_half(1)
     requantisation = channel_steps()
+    rules = WINDOWS_APART
     result = tensor("res0", own_shape("res0"), result_)
     result_high = high_plane("res0", own_shape("res0"), result_)
 
