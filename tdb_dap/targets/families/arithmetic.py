@@ -77,6 +77,7 @@ _OF_ONE_WIDTH = (MAX, MIN, AND, OR, XOR, COPY, ABSOLUTE, CLAMP, COPY_BATCH)
 _SHIFTS = (LOGIC_SHIFT, ARITHMETIC_SHIFT, ROTATE)
 _SHIFTED = (ADD, SUB, MUL, ADD_SATURATE, SUB_SATURATE, MUL_SATURATE)
 _MOST_SHIFT = 32
+"""Bits to the left; to the right as many as a product has."""
 _BITWISE = (NOT, AND, OR, XOR, LEADING_ZEROS, LEADING_ONES)
 _INTEGERS_ONLY = (*_SHIFTS, *_BITWISE, ADD_SATURATE, SUB_SATURATE, MUL_SATURATE, MUL_HIGH)
 _FLOATS_ONLY = (DIVIDE, DISTANCE)
@@ -86,7 +87,7 @@ def _formats(bound: Bound) -> str:
     """Numbers of one kind throughout: floats of one format, or integers, of one width where nothing widens them."""
     f, sub = bound.fields, bound.fields.sub
     third = bound.operands.get("third")
-    if sub in _SHIFTED and isinstance(third, Constant) and third.value > _MOST_SHIFT:
+    if sub in _SHIFTED and isinstance(third, Constant) and not -64 < third.value <= _MOST_SHIFT:
         return f"it shifts its result by {third.value} bits"
     if sub in (CAST, EU_INDEX, NPU_INDEX):
         return ""

@@ -139,6 +139,8 @@ _EVERY = frozenset({0, 1, 2, 3, 4, 5})
 
 def _formats(f: Fields) -> tuple[frozenset[int], frozenset[int]]:
     """Those of input and result; integers are requantised in words of any format, on later chips out of such, too."""
+    if f.sub == DQ2:  # of the chips that have it each makes one kind of half
+        return _FORMATS[DQ2][0], frozenset({1 if f.conventions.halves_by_sign else 5})
     if f.sub not in (RQ0, RQ1):
         return _FORMATS[f.sub]
     return (_EVERY if is_packed(f) else _FORMATS[f.sub][0]), _EVERY

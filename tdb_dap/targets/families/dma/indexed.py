@@ -108,7 +108,7 @@ class IndexedLoad:
     def attributes(f: Fields) -> dict[str, Any]:
         return {"const": constant(f.constant_value, data_type(f)).value}
 
-    rules = (has_elements, _takes_every_lane, _has_an_index_for_each_row)
+    rules = (has_elements, _takes_every_lane, _has_an_index_for_each_row, has_rows_apart)
 
 
 @family("dma.scatter", registers=("DMA_scatter",))
