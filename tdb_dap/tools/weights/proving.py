@@ -58,9 +58,9 @@ def proved_float(
 ) -> WeightFault | None:
     """The fault of a float constant; None if it is ``wanted`` rounded. ``wanted``: of any shape of the same size.
 
-    A matrix may be transposed, and a part may be of either axis: reported is the reading with the fewest differences whose
-    fault is understood, else that with the fewest. In a square matrix of which all is wrong some numbers agree by chance.
-    ``tolerance``: of numbers that were computed, such as tables of cosines, besides rounding.
+    A matrix may be transposed, and a part may be of either axis: reported is the reading with the fewest differences
+    whose fault is understood, else that with the fewest: in a square matrix of which all is wrong some numbers agree by
+    chance. ``tolerance``: of numbers that were computed, such as tables of cosines, besides rounding.
     """
     dtype = constant.words.dtype
     assert dtype is not None
@@ -77,12 +77,9 @@ def proved_float(
     if not readings:
         return _of(constant, "its size is another", (0,), None, wanted.size, wanted.size, 0.0, 0.0)
     readings.sort(key=lambda reading: reading[0])
-    for text, reading in ((guess(*reading[1:], others), reading) for reading in readings):
-        if text != UNKNOWN:
-            break
-    else:
-        reading = readings[0]
-    count, candidate, matrix, wrong = reading
+    guesses = [guess(*reading[1:], others) for reading in readings]
+    best = next((number for number, text in enumerate(guesses) if text != UNKNOWN), 0)
+    text, (count, candidate, matrix, wrong) = guesses[best], readings[best]
     first = tuple(int(index) for index in np.argwhere(wrong)[0])
     place = first if min(matrix.shape) > 1 else (max(first),)
     return _of(constant, text, place, None, count, matrix.size, float(candidate[first]), float(matrix[first]))
