@@ -92,7 +92,8 @@ def test_the_console_surveys_the_whole_program_and_comes_back(client: DapClient,
     client.console("si 7")
     before = client.expect_stopped("step").ordinal
     assert (
-        client.console("sanitize") == "no findings in 58 commands (bounds, uninitialized, hazard, decode, unused, nan)"
+        client.console("sanitize")
+        == "no findings in 58 commands (bounds, uninitialized, hazard, decode, legal, unused, nan)"
     )
     client.console("si")
     assert client.expect_stopped("step").ordinal == before + 1

@@ -137,7 +137,7 @@ def test_sanitizers_look_on_in_the_same_run(toy: Toy, spoiled: Path, tmp_path: P
     assert (done.returncode, done.stderr) == (0, "")
     first, last = done.stdout.split("\n\n")
     assert first.startswith("pass: 16 tensors compared")
-    assert last == "no findings in 58 commands (bounds, uninitialized, hazard, decode, unused, nan)\n"
+    assert last == "no findings in 58 commands (bounds, uninitialized, hazard, decode, legal, unused, nan)\n"
     wrong = check(toy, spoiled, "--sanitize", "--blame", "--fail-on", "op")
     assert wrong.returncode == 1
     assert wrong.stdout.startswith("fail: first at fault is conv8_Conv")
@@ -176,7 +176,7 @@ def test_a_profile_is_part_of_the_same_report(toy: Toy, spoiled: Path, tmp_path:
     first, *times, last, sanitized = done.stdout.split("\n\n")
     assert first == last
     assert "\n\n".join(times) == profile().rstrip("\n")
-    assert sanitized == "no findings in 58 commands (bounds, uninitialized, hazard, decode, unused, nan)\n"
+    assert sanitized == "no findings in 58 commands (bounds, uninitialized, hazard, decode, legal, unused, nan)\n"
     assert check(toy, toy.reference, "--all", "--profile", "time").stdout.endswith(f"{profile('--all')}\n{first}\n")
 
     files = [tmp_path / f"report{suffix}" for suffix in (".json", ".md", ".html")]

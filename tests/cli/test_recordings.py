@@ -53,7 +53,7 @@ def test_a_check_compares_every_op_of_a_dynamic_net(tmp_path: Path) -> None:
 def test_a_sanitizer_looks_at_a_recording() -> None:
     done = tdb_dap("sanitize", TOY)
     assert done.returncode == 0, done.stdout
-    assert done.stdout == "no findings in 64 commands (bounds, uninitialized, decode, unused, nan)\n"
+    assert done.stdout == "no findings in 64 commands (bounds, uninitialized, decode, legal, unused, nan)\n"
     assert "hazard: a recording does not tell which command waits for which" in done.stderr
 
 

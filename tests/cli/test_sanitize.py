@@ -20,7 +20,7 @@ RACE = DATA / "findings" / "toy_bm1690_f16c4"
 def test_a_correct_model_has_no_findings(toy: Toy) -> None:
     done = tdb_dap("sanitize", toy.directory, "--inputs", toy.inputs, "--reference", toy.reference)
     assert done.returncode == 0, done.stderr
-    names = "bounds, uninitialized, hazard, decode, unused, nan, mismatch"
+    names = "bounds, uninitialized, hazard, decode, legal, unused, nan, mismatch"
     assert done.stdout == f"no findings in 58 commands ({names})\n"
 
 

@@ -95,7 +95,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     asked = ("--ids", "5,17,30", "--tokens", "2", "--lora", tmp_path)
     done = tdb_dap("llm", LORA, *asked, "--reference", LLAMA / "float")
     assert (done.returncode, "every block is as the float model computes it" in done.stdout) == (0, True)
-    opened = tdb_dap("debug", LORA, *asked, "-c", "n")
+    opened = tdb_dap("debug", LORA, *asked, "-c", "start", "-c", "n")
     assert "host.lora" in opened.stdout
     refused = tdb_dap("llm", LORA, *asked, "--record", tmp_path / "run.tdbrec")
     assert "--lora: not with --record" in refused.stderr

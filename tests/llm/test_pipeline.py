@@ -94,7 +94,7 @@ def test_everything_takes_it(pipeline: Path, client: DapClient) -> None:
     assert "block_1 at small_qwen2.tdbasm" in shown.stdout
     client.launch(QWEN, pipeline=str(pipeline))
     stop = client.expect_stopped("entry")
-    assert [frame.name for frame in stop.frames][-3:] == ["embedding", "token 0", "main"]
+    assert [frame.name for frame in stop.frames][-4:] == ["embedding", "token 0", "main", "layer embedding"]
     client.disconnect()
 
 

@@ -143,7 +143,7 @@ class Debugger:
         Ends early where there is another reason to stop.
         """
         program = self.program
-        if program.core_count == 1 and not program.launches:
+        if not program.begins_at_op:
             return self.last_stop
         first = min((record.first for record in program.source.records if record.ordinals), default=0)
         return self._forwards(first, "entry") if first > self.ordinal else self.last_stop

@@ -31,7 +31,7 @@ def changes_text(ranges: ByteRanges, machine: Machine) -> str:
 
 
 def _inside(offsets: Array, size: int, ranges: ByteRanges) -> Array:
-    """Which elements have a byte in the ranges; -1 is an element without bytes."""
+    """Marks of the elements that have a byte in the ranges; -1 is an element without bytes."""
     index = np.searchsorted(ranges.runs[:, 1], offsets, side="right")
     starts = np.append(ranges.runs[:, 0], np.iinfo(np.int64).max)[index]
     return np.asarray((offsets >= 0) & (starts < offsets + size))

@@ -161,7 +161,7 @@ def _runs(segment: Segment, itemsize: int) -> Runs:
 
 
 def element_offsets(view: View) -> NDArray[np.int64]:
-    """Where each element of a view begins, in its shape; -1 in lanes that are masked out."""
+    """Offsets at which the elements of a view begin, in its shape; -1 in lanes that are masked out."""
     offsets = np.full(view.shape, -1, np.int64)
     for segment in (view if view.dtype.per_byte == 1 else as_bytes(view)).segments:
         if 0 in segment.shape:

@@ -120,6 +120,7 @@ class LinkedProgram(Program):
 
     has_waits = False
     brings_inputs = True
+    begins_at_op = True
 
     @property
     def nets(self) -> tuple[Net, ...]:

@@ -130,6 +130,11 @@ class Program(ABC):
     brings_inputs = False
     """Whether what the net is given is part of the program."""
 
+    @property
+    def begins_at_op(self) -> bool:
+        """Whether a session begins at the first op: what several cores do before is of no interest."""
+        return self.core_count > 1
+
     shares_l2 = False
     """Whether others than its commands read and write L2: the firmware's processor, engines that are not decoded."""
 

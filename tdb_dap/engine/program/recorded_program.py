@@ -162,6 +162,7 @@ class RecordedProgram(Program):
     has_waits = False
     brings_inputs = True
     shares_l2 = True
+    begins_at_op = True
 
     @property
     def is_executable(self) -> bool:

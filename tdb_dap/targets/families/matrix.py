@@ -199,7 +199,7 @@ def _fit_together(bound: Bound) -> str:
 
 
 def _scales_alone(bound: Bound) -> str:
-    """Where a float is the scale of a sum, its shift and zero point are zero."""
+    """Shift and zero point are zero if a float is the scale of a sum."""
     f = bound.fields
     is_scaled = f.conventions.matrix_scale and f.is_fused and f.rq and f.opd5_const and not is_float(f)
     rest = f.register(SHIFT_REGISTER) & 0xFF or f.register(OUTPUT_ZERO_REGISTER) & 0xFFFF

@@ -18,7 +18,7 @@ def _fill(x: Operation) -> Array:
 
 
 def _without_element(x: Operation, index: Array, size: int) -> Array:
-    """Where indices stand for no element: those of all ones, where these are told apart, on some chips all beyond.
+    """Marks of indices that stand for no element: of all ones, where these are told apart, on some chips all beyond.
 
     NotSimulated for others beyond the ``size`` elements: they end the vendor's simulator.
     """
