@@ -122,7 +122,13 @@ RULES: list[tuple[str, dict[str, int], dict[str, int], str, dict[str, int]]] = [
         "its input is not in static memory",
         {"opd0_addr": 0x9000000},
     ),
-    ("dma.tensor", MOVE, {"src_hsize": 0}, "its source has no elements", {"src_hsize": 1}),
+    (
+        "dma.tensor",
+        MOVE,
+        {"src_hsize": 0},
+        "its source has no elements",
+        {"src_nsize": 0, "src_csize": 0, "src_hsize": 0, "src_wsize": 0},
+    ),
     (
         "dma.tensor",
         MOVE,
