@@ -39,19 +39,19 @@ def open_program(
     ``stage``: None: the first one, or the one that takes ``inputs`` (those of the context by default). ``fast``:
     ``Chip.inexact``; ``lenient``: ``Chip.leniently``; ``as_compiled``: see ``CompiledProgram``.
     """
-    if Path(context).suffix == RECORDING:
-        from tdb_dap.engine.program.recorded_program import RecordedProgram
-
-        program = RecordedProgram(Path(context), target_for, chip_of_library, keep_source)
-        for text in program.notices:
-            notice(f"{Path(context).name}: {text}")
-        return program
 
     def make(chip: str, file: str) -> Chip:
         target = target_for(chip, file)
         target = target.inexact() if fast else target
         return target.leniently() if lenient else target
 
+    if Path(context).suffix == RECORDING:
+        from tdb_dap.engine.program.recorded_program import RecordedProgram
+
+        program = RecordedProgram(Path(context), make, chip_of_library, keep_source)
+        for text in program.notices:
+            notice(f"{Path(context).name}: {text}")
+        return program
     files = Context.find(Path(context))
     bmodel = open_model_file(files.bmodel)
     if stage is None:

@@ -240,7 +240,7 @@ def test_what_an_index_chooses(dtype: DType, index: DType) -> None:
 @each("limits", [0, 1])
 @each("index", [UI8, UI16])
 def test_an_index_beyond_its_data_is_refused(index: DType, limits: int) -> None:
-    """The vendor's simulator ends with an assertion, where not every bit of it is one and these are told apart."""
+    """The vendor's simulator ends with an assertion, but for an index of all ones that stands for none."""
     chosen = words(index, (2, 3, 1, 40), "", 2) % 100
     chosen[1, 2, 0, 3] = 100
     with pytest.raises(NotSimulated, match="index 100 is beyond the 100 elements that it chooses from"):

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tdb_dap
@@ -18,9 +19,9 @@ from scripts.robustness.fuzz_simulator.mutants import BROKEN, walk
 from scripts.robustness.fuzz_simulator.seeds import seeds_of
 from tdb_dap.backends.discovery import library_of
 from tdb_dap.cli.main import main
-from tdb_dap.errors import BadInput, NotSimulated
+from tdb_dap.errors import BadAccess, BadInput, NotSimulated
 from tests.samples import DATA
-from tests.targets.commands import chip_named, command, empty
+from tests.targets.commands import chip_named, command, empty, encoded
 
 SHAPE = {"res0_n": 1, "res0_c": 4, "res0_h": 2, "res0_w": 8}
 SUM = {"tsk_opd_num": 2, "opd0_prec": 2, "opd1_prec": 2, "res0_prec": 2, **SHAPE}
@@ -51,6 +52,12 @@ STRIDES = {
     "src_wstride": 1,
     "dst_wstride": 1,
 }
+
+OF_BM1684 = {**SHAPE, "res0_h": 16, "opd0_prec": 2, "opd1_prec": 2, "opd2_prec": 2, "res0_prec": 2, "tsk_opd_num": 2}
+OF_BM1684 |= {"opd0_addr": LOCAL, "opd1_addr": LOCAL + 4096, "res0_addr": LOCAL + 8192, "tsk_lane_num": (1 << 64) - 1}
+
+IDLE = dict.fromkeys(("src_nsize", "src_csize", "src_hsize", "src_wsize"), 0)
+"""A move without any size."""
 
 RULES: list[tuple[str, dict[str, int], dict[str, int], str, dict[str, int]]] = [
     # command, its fields, what breaks the rule, what is said, and a change that keeps it
@@ -127,7 +134,7 @@ RULES: list[tuple[str, dict[str, int], dict[str, int], str, dict[str, int]]] = [
         MOVE,
         {"src_hsize": 0},
         "its source has no elements",
-        {"src_nsize": 0, "src_csize": 0, "src_hsize": 0, "src_wsize": 0},
+        IDLE,
     ),
     (
         "dma.tensor",
@@ -213,9 +220,36 @@ def test_one_of_several_commands_of_a_form_that_is_misaligned(tmp_path: Path) ->
     assert debugger.ordinal == moves[-1].ordinal
 
 
+KNOWN: list[tuple[str, str, dict[str, int], dict[str, int]]] = [
+    ("BM1684X", "arith.copy", {**SUM, "tsk_opd_num": 1, "opd0_const": 1, "res0_h": 8}, {"res0_addr": (256 << 10) - 64}),
+    ("BM1684X", "dma.tensor", {**MOVE, "src_hsize": 16}, {"dst_start_addr_l32": LOCAL + (256 << 10) - 64}),
+    ("BM1684", "arith.add", OF_BM1684, {"opd0_addr": 0}),
+    ("BM1684", "arith.add", OF_BM1684, {"res0_addr": LOCAL + (512 << 10) - 128}),
+    ("BM1690", "tsbc.s_bc", {**SHAPE, "res0_prec": 2, "res0_addr": 1024}, {"opd0_addr": 1 << 16}),
+]
+"""Chip, command, its fields, and another address that makes it illegal."""
+
+
+@pytest.mark.parametrize(("name", "mnemonic", "fields", "other"), KNOWN)
+def test_what_is_known_of_a_form_lets_no_illegal_command_pass(
+    name: str, mnemonic: str, fields: Mapping[str, int], other: Mapping[str, int]
+) -> None:
+    """The plan that one command was made, and executed, with is not that of one at an address that it cannot have."""
+    chip = chip_named(name)
+    memory = empty(chip)
+    kind, legal = encoded(chip, mnemonic, **fields)
+    assert chip.carry_out(kind, legal, 0, memory)
+    _, illegal = encoded(chip, mnemonic, **{**fields, **other})
+    before = memory.local().copy()
+    assert not chip.carry_out(kind, illegal, 0, memory)
+    with pytest.raises((NotSimulated, BadAccess)):
+        chip.execute(chip.describe(kind, illegal, 0, {}), memory)
+    assert np.array_equal(memory.local(), before)
+
+
 @pytest.mark.vendor
 @pytest.mark.parametrize("name", ["BM1684", "BM1684X", "BM1688", "BM1690", "BM1684X2", "CV184X"])
-def test_damaged_commands_beside_the_vendors_simulator(name: str) -> None:
+def test_damaged_commands_and_the_vendors_simulator(name: str) -> None:
     """None that ends it is computed here without a word, and none is computed otherwise."""
     chip = with_small_l2(chip_named(name))
     try:

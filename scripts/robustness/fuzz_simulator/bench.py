@@ -137,8 +137,10 @@ class Bench:
         assert isinstance(result, View)
         return result.dtype.decode(self._memory.read(result))
 
-    def run_mutant(self, case: Case, random: Random) -> Outcome:
-        """Execute a damaged command on both sides; see ``mutants``."""
+    def run_mutant(self, case: Case, sound: Case, random: Random) -> Outcome:
+        """Execute a damaged command on both sides, after the ``sound`` one here; see ``mutants``."""
+        with suppress(BadAccess, NotSimulated):
+            self._own.execute(sound, self._memory)
         try:
             description = case.description
             illegal = self.chip.illegal(description)

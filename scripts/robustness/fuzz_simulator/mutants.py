@@ -1,4 +1,4 @@
-"""Damaged commands beside the vendor's simulator: what it does not execute must be refused here, too.
+"""Damaged commands, compared with the vendor's simulator: what it does not execute must be refused here, too.
 
 A mutant is a command of a model with one field, bit or byte changed. Nothing is known of it but what both sides do:
 
@@ -34,6 +34,8 @@ class Mutant:
     """A damaged command. ``change``: the field, and its numbers before and after."""
 
     case: Case
+    sound: Case
+    """The command as it was: what is known of its form must not hide the damage."""
     change: str
 
 
@@ -81,7 +83,7 @@ def _damaged(case: Case, random: Random) -> Mutant | None:
     ):
         return None
     after = made.instruction.decode(made.descriptor).get(name, 0)
-    return Mutant(made, f"{shared_name(name)}: {before[name]} -> {after}")
+    return Mutant(made, case, f"{shared_name(name)}: {before[name]} -> {after}")
 
 
 def _known() -> frozenset[str]:
@@ -98,7 +100,7 @@ def walk(bench: Bench, seeds: dict[str, list[Case]], count: int, seed: int, show
     for number, mutant in enumerate(mutants(seeds, random, bench.ddr_start)):
         if number >= count:
             break
-        outcome = bench.run_mutant(mutant.case, random)
+        outcome = bench.run_mutant(mutant.case, mutant.sound, random)
         rows[mutant.case.name][outcome.verdict] += 1
         key = f"{mutant.case.name} {mutant.change.split(':')[0]} {outcome.verdict}"
         shown[key] += 1

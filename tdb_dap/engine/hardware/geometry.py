@@ -61,6 +61,7 @@ class Geometry:
     is the tagged address. ``hexadecimal``: offsets print in hexadecimal. ``static_by_offset``: TIU commands name static
     memory by its offset. ``message_bits``: width of the message number in synchronisation commands (0: none);
     ``message_count_bit``: first bit of the count in those of the DMA (0: behind the number, bit 8 at the least).
+    ``tiu_by_address``: TIU commands name local memory by device addresses, and not by its offsets.
     ``processor_memory``: memory of the chip's processor, which only commands of its firmware address; in a run it is
     the static memory of a chip that has no other.
     """
@@ -80,6 +81,7 @@ class Geometry:
     message_bits: int = 0
     message_count_bit: int = 0
     cube_halves: int = 0
+    tiu_by_address: bool = False
     processor_memory: Window | None = None
 
     @cached_property
@@ -148,6 +150,11 @@ class Geometry:
     def locate_tiu(self, address: int) -> tuple[Space, int]:
         """Space and offset of a TIU register value: an offset in local memory, or a device address beyond it."""
         return (Space.LOCAL, address) if address < self.local_bytes else self.locate(address)
+
+    @cached_property
+    def named_by_offset(self) -> int:
+        """Bytes of local memory that TIU commands name by their offsets."""
+        return 0 if self.tiu_by_address else self.local_bytes
 
     def device_address(self, space: Space, offset: int) -> int:
         """The device address that selects ``offset`` in ``space``."""

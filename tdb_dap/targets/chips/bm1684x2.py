@@ -24,7 +24,6 @@ BM1684X2 = Chip(
         static_bytes=64 << 10,
         l2_bytes=1 << 20,
         windows=(
-            window(Space.LOCAL, 0, 1 << 22),
             window(Space.LOCAL, 31 << 40, 31 << 40 | 1 << 22),
             window(Space.STATIC, 31 << 40 | 1 << 22, 31 << 40 | 1 << 23),
             window(Space.L2, _L2, _L2 + (1 << 20)),

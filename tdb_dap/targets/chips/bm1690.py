@@ -57,7 +57,6 @@ BM1690 = Chip(
         static_bytes=64 << 10,
         l2_bytes=128 << 20,
         windows=(
-            window(Space.LOCAL, 0, 1 << 26),
             window(Space.LOCAL, 31 << 40, 31 << 40 | 1 << 26),
             window(Space.STATIC, 31 << 40 | 1 << 26, 31 << 40 | 1 << 27),
             window(Space.L2, _L2, _L2 + (128 << 20)),

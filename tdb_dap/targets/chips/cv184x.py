@@ -23,7 +23,6 @@ CV184X = Chip(
         static_bytes=2 << 10,
         l2_bytes=2 << 20,
         windows=(
-            window(Space.LOCAL, 0, 1 << 22),
             window(Space.LOCAL, 31 << 40, 31 << 40 | 1 << 22),
             window(Space.STATIC, 31 << 40 | 1 << 22, 31 << 40 | 1 << 23),
             window(Space.GLOBAL, 1 << 40, 31 << 40, base=0),

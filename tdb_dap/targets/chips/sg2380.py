@@ -21,7 +21,6 @@ SG2380 = Chip(
         static_bytes=64 << 10,
         l2_bytes=0,
         windows=(
-            window(Space.LOCAL, 0, 1 << 22),
             window(Space.LOCAL, 31 << 40, 31 << 40 | 1 << 22),
             window(Space.STATIC, 31 << 40 | 1 << 22, 31 << 40 | 1 << 23),
             window(Space.GLOBAL, 1 << 40, 31 << 40, base=0),

@@ -79,7 +79,7 @@ class Conventions:
     """The meanings of fields in which chips differ, as far as views depend on them.
 
     ``has_float8``, ``has_int4``: its TIU has floats of 8 bits, integers of 4;
-    ``absolute_addresses``: its TIU names local memory by device addresses; ``masks_lanes``: moves can leave lanes out;
+    ``masks_lanes``: its moves can leave lanes out;
     ``halves_by_sign``: of floats of 16 bits the sign bit says which they are, f16 or (1) bf16, which has no code then;
     ``convolution_zero``, ``matrix_zero``: weights of 8 bits (the right operand) have a zero point, in a register or a
     table; ``matrix_scale``: sums of mm2 of 8 bits are requantised by a float32 scale, not by multiplier and shift;
@@ -91,7 +91,6 @@ class Conventions:
     has_float8: bool = False
     has_int4: bool = True
     halves_by_sign: bool = False
-    absolute_addresses: bool = False
     masks_lanes: bool = True
     convolution_zero: bool = True
     matrix_zero: bool = True
@@ -165,7 +164,8 @@ class Fields:
 
     def located_tiu(self, raw: int) -> tuple[Space, int]:
         """Space and offset of an address of the TIU."""
-        return self.geometry.locate_tiu(raw)
+        geometry = self.geometry
+        return (Space.LOCAL, raw) if raw < geometry.named_by_offset else geometry.locate(raw)
 
     def number(self, name: str) -> int:
         """A field whose name is made up."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tdb_dap.engine.hardware.apart import parts_of
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.targets.declaration.family import Bound
@@ -15,8 +16,6 @@ from tdb_dap.targets.declaration.family import Bound
 _PACKED = (Layout.ALIGN_XN, Layout.COMPACT_XN, Layout.STRIDE_XN, Layout.CHANNEL_UNITS)
 """Layouts with several numbers in one word."""
 _WORD = 4
-_TAGGED_LOCALLY = 40
-"""Bits of an offset from which on the DMA finds local memory by its tag alone."""
 
 
 def broken_rule(bound: Bound, engine: str) -> str:
@@ -32,21 +31,13 @@ def _broken(bound: Bound, engine: str) -> Iterator[str]:
             continue
         title = role.replace("_", " ")
         if engine == "tiu":
-            if 0 in view.shape:
+            if min(view.shape, default=1) < 1:
                 yield f"its {title} has no elements: {view.memref}"
             if row.from_static is not None and row.from_static(bound.fields):
                 if view.space is not Space.STATIC:
                     yield f"its {title} is not in static memory: {view.name}"
             elif view.space is not Space.LOCAL and not row.is_elsewhere(bound.fields):
                 yield f"its {title} is in {view.space.title}: {view.name}"
-            elif view.space is Space.LOCAL and bound.fields.conventions.absolute_addresses:
-                address = row.named_address(bound.fields)
-                if address < bound.fields.geometry.device_address(Space.LOCAL, 0):
-                    yield f"its {title} is at {address:#x}, which is no address of local memory"
-        elif row.side and bound.fields.geometry.tag_shift >= _TAGGED_LOCALLY and view.space is Space.LOCAL:
-            address = bound.fields.device_address(f"{row.side}_start_addr")
-            if address < bound.fields.geometry.local_bytes:
-                yield f"its {title} is at {address:#x}, an address of no memory of the DMA"
         yield from _misplaced(title, view, row.alignment(bound.fields) if row.alignment is not None else 1)
     for rule in bound.family.rules:
         broken = rule(bound)
@@ -59,20 +50,35 @@ def _misplaced(title: str, view: View, alignment: int) -> Iterator[str]:
     alignment = max(alignment, _WORD if view.layout in _PACKED else itemsize)
     if view.dtype.per_byte == 1 and view.address % alignment:
         yield f"its {title} is at {view.name}, which is no multiple of {alignment} bytes"
-    if view.space is not Space.LOCAL or 0 in view.shape:
+    if view.space is not Space.LOCAL or min(view.shape, default=1) < 1:
         return
-    lane_bytes = view.geometry.lane_bytes
     if view.address >= view.geometry.local_bytes:
-        yield f"its {title} begins in lane {view.address // lane_bytes} of {view.geometry.lanes}: {view.name}"
-        return
-    for part in view.segments:
-        first, last = part.offset % lane_bytes, 0
-        for axis, (extent, stride) in enumerate(zip(part.shape, part.strides, strict=True)):
-            if axis == part.lane_axis:
-                continue
-            last += max(0, (extent - 1) * stride)
-            first += min(0, (extent - 1) * stride)
-        share = view.dtype.per_byte
-        if first < 0 or (first + last) // share + itemsize > lane_bytes:
-            yield f"its {title} leaves its lane: {view.name}, {view.memref}"
-            return
+        lane = view.address // view.geometry.lane_bytes
+        yield f"its {title} begins in lane {lane} of {view.geometry.lanes}: {view.name}"
+    elif not _stays_in_lanes(view):
+        yield f"its {title} leaves its lane: {view.name}, {view.memref}"
+
+
+_BY_STEPS = (
+    Layout.ALIGN_EU,
+    Layout.COMPACT,
+    Layout.STRIDE,
+    Layout.PER_CHANNEL,
+    Layout.ALIGN_LINE,
+    Layout.SHARED_ROWS,
+)
+"""Layouts whose places in a lane follow from the steps alone."""
+
+
+def _stays_in_lanes(view: View) -> bool:
+    """Whether every element is in the lane that its channel is in."""
+    lane_bytes, itemsize = view.geometry.lane_bytes, view.dtype.itemsize
+    if view.layout in _BY_STEPS and view.strides is not None and len(view.shape) == 4 and view.dtype.per_byte == 1:
+        (n, c, h, w), (batch, channel, row, column) = view.shape, view.strides
+        lane, start = divmod(view.address, lane_bytes)
+        rounds = (lane % view.geometry.lanes + c - 1) // view.geometry.lanes
+        last = (n - 1) * batch + rounds * channel + (h - 1) * row + (w - 1) * column
+        return start + (last + 1) * itemsize <= lane_bytes
+    share = view.dtype.per_byte
+    places = [part.ranges(itemsize)[0] for part in parts_of(view)]  # in the first lane of each piece
+    return all(start // share % lane_bytes + -((start - stop) // share) <= lane_bytes for start, stop in places)

@@ -110,10 +110,6 @@ class Row:
         width = self.width if self.width == 0 else number(f, self.width)
         return View(space, offset, shape, dtype, layout, strides, f.geometry, width, mask, f.core)
 
-    def named_address(self, f: Fields) -> int:
-        """The number that says where it is, as the command or a register has it."""
-        return self._raw(f)
-
     def is_elsewhere(self, f: Fields) -> bool:
         """Whether the TIU may find it outside of local memory."""
         conditions = [each for each in (self.in_static, self.from_static) if each is not None]
@@ -148,7 +144,7 @@ class Row:
             raw = sum((f.number(name) & mask) << shift for name, mask, shift in parts.fields)
             return f.geometry.locate(raw) if parts.space is None else (parts.space, raw + first)
         if self.in_static is not None and self.in_static(f):
-            return Space.STATIC, (self._raw(f) + first) % f.geometry.static_bytes
+            return Space.STATIC, self._raw(f) + first
         if self.in_l2:
             return Space.L2, self._raw(f) + first
         return f.located_tiu(self._raw(f) + first)

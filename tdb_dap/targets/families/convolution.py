@@ -196,6 +196,7 @@ def _windows(f: Fields, all_of_them: bool) -> str:
             return "the step of its windows is 0"
         zeros, gaps = f.number(f"opd0_{letter}_ins0"), f.number(f"opd1_{letter}_ins0")
         image = (f.number(f"opd0_{axis}") - 1) * (zeros + 1) + 1
+        image += f.number(f"opd0_{letter}_ins0_last") if f.has(f"opd0_{letter}_ins0_last") else 0
         image += f.number(f"opd0_{before}_pad") + f.number(f"opd0_{after}_pad")
         window = (f.number(f"opd1_{axis}") - 1) * (gaps + 1) + 1
         fitting, given = (image - window) // stride + 1, f.number(f"res0_{axis}")

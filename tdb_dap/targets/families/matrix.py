@@ -66,6 +66,7 @@ def _result_sign(f: Fields) -> int:
 
 
 def _narrows_what_it_requantises(bound: Bound) -> str:
+    """Sums of integers are requantised to 8 or 16 bits."""
     f = bound.fields
     return "it requantises to 32 bits" if f.is_fused and f.rq and f.res0_prec == 4 else ""
 
@@ -271,6 +272,7 @@ class MatrixMultiply2:
         adds_to_wide_sums,
         bias_is_float,
         of_one_half,
+        _narrows_what_it_requantises,
         _scales_alone,
     )
 

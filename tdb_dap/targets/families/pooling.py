@@ -104,6 +104,13 @@ def _averages_by_a_constant(bound: Bound) -> str:
     return "the weight of its average is a tensor"
 
 
+def _shifts_within_words(bound: Bound) -> str:
+    """A sum of integers is shifted by less than the bits that it has."""
+    f = bound.fields
+    shift = 0 if f.is_fused or is_float(f) or f.sub in (MINIMUM, MAXIMUM, BOX_MAXIMUM) else signed_byte(f.res1_addr)
+    return f"it shifts by {shift} bits" if abs(shift) > 31 else ""
+
+
 @family("pord", registers=("sPorD", "PorD"))
 class Pooling:
     """Window functions per channel.
@@ -148,6 +155,7 @@ class Pooling:
         _has_one_sign,
         _bias_is_wide,
         _averages_by_a_constant,
+        _shifts_within_words,
     )
 
     @staticmethod

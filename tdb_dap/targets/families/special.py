@@ -38,8 +38,14 @@ _NORMALIZED = {1: (1, 3), 2: (2, 4), 5: (5, 3)}
 """Formats of an exponent by that of the number."""
 
 
+_EXPONENTIAL = 3
+"""Coefficients of the exponential's series."""
+
+
 def _has_a_series(bound: Bound) -> str:
     f = bound.fields
+    if _is_exponential(f) and f.opd1_n != 2 * TABLE + _EXPONENTIAL:
+        return f"its series has {f.opd1_n - 2 * TABLE} coefficients, and {_EXPONENTIAL} are known"
     is_short = f.sub in (TAYLOR_4X, TAYLOR) and f.opd1_n < 2
     return f"its series has {f.opd1_n} coefficients, and two are the least" if is_short else ""
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tdb_dap.engine.hardware.dtypes import DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Layout, Operand, View, strides_of
-from tdb_dap.targets.declaration.family import Bound, family, operand, result_
+from tdb_dap.targets.declaration.family import family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.formats import among, moved_as_they_are
 
@@ -70,13 +70,6 @@ def _as_listed(f: Fields, view: Operand) -> Operand:
     return _in_layout(replace(view, space=Space.LOCAL, address=f.opd0_addr), Layout.ALIGN_EU)
 
 
-def _is_within_static_memory(bound: Bound) -> str:
-    f = bound.fields
-    if not _is_static(f) or f.opd0_addr < f.geometry.static_bytes:
-        return ""
-    return f"its input is beyond static memory, at {f.opd0_addr:#x} of {f.geometry.static_bytes:#x} bytes"
-
-
 @family("tsbc", registers=("sTRANS&sBC", "TRANS&BC", "sCW&sBC", "CW&BC"))
 class TransposeBroadcast:
     """cw, wc: swap channels and columns; l_copy: copy; l_bc: one lane to all; s_bc, s_distribute: static memory.
@@ -103,4 +96,4 @@ class TransposeBroadcast:
         dtype=_dtype,
         vendor=_result_as_listed,
     )
-    rules = (among("res0_prec", moved_as_they_are, "numbers"), _is_within_static_memory)
+    rules = (among("res0_prec", moved_as_they_are, "numbers"),)

@@ -147,10 +147,9 @@ def locations_of(
         return _located(low, geometry)
     low = low + slot.first
     if slot.space is not None:
-        offsets = low % geometry.static_bytes if slot.space is Space.STATIC else low
-        return np.full(low.size, SPACES[slot.space]), offsets
+        return np.full(low.size, SPACES[slot.space]), low
     spaces, offsets = _located(low, geometry)
-    is_local = low < geometry.local_bytes
+    is_local = low < geometry.named_by_offset
     return np.where(is_local, SPACES[Space.LOCAL], spaces), np.where(is_local, low, offsets)
 
 

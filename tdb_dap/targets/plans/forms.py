@@ -44,8 +44,8 @@ class AddressSlot(NamedTuple):
             return geometry.locate(raw)
         raw += self.first
         if self.space is not None:
-            return self.space, raw % geometry.static_bytes if self.space is Space.STATIC else raw
-        return (Space.LOCAL, raw) if raw < geometry.local_bytes else geometry.locate(raw)
+            return self.space, raw
+        return (Space.LOCAL, raw) if raw < geometry.named_by_offset else geometry.locate(raw)
 
 
 class Shape(NamedTuple):

@@ -18,7 +18,7 @@ def _fill(x: Operation) -> Array:
 
 
 def _without_element(x: Operation, index: Array, size: int) -> Array:
-    """Marks of indices that stand for no element: of all ones, where these are told apart, on some chips all beyond.
+    """Marks of indices that stand for no element: of all ones, where the command says so, on some chips all beyond.
 
     NotSimulated for others beyond the ``size`` elements: they end the vendor's simulator.
     """
@@ -49,7 +49,7 @@ def _may_be_planned(x: Operation) -> bool:
 
 @semantics("sg", op.GATHER_1D)
 def gather(x: Operation) -> Array:
-    """result[n, c, i] = data[n, c, index[i]]; for the index of all ones the constant, where it is told apart."""
+    """result[n, c, i] = data[n, c, index[i]]; for an index of all ones the constant, where the command says so."""
     f = x.fields
     if x["index"].dtype.itemsize > 2:  # the vendor's simulators take each for two of 16 bits
         raise NotSimulated("gathering by one index of 32 bits for all channels is not known")
@@ -74,7 +74,7 @@ def gather_2d(x: Operation) -> Array:
 
 @semantics("sg", *op.GATHERS)
 def gather_per_channel(x: Operation) -> Array:
-    """result[n, c, i] = data[c, index[n, c, i]]; for the index of all ones the constant, where it is told apart."""
+    """result[n, c, i] = data[c, index[n, c, i]]; for an index of all ones the constant, where the command says so."""
     f = x.fields
     fill = int(_fill(x)) if x.rules.fills_beyond else None
     if _may_be_planned(x):

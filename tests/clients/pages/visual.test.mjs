@@ -1,5 +1,5 @@
-// Each page as narrow as beside the source and as in a side bar, in the colours of three themes of VS Code and enlarged:
-// whether texts lie on each other or are cut off by the window, marks are told from the ground, and axe has complaints.
+// Each page at the width of a split editor and of a side bar, in the colours of three themes of VS Code and enlarged:
+// whether texts overlap or are cut off by the window, marks stand out from the ground, and axe has complaints.
 //
 // Environment: NETWORK (output of network.py), CORES (a model of eight cores), PYTHON; the pages must have been built.
 // SHOTS: pictures are left there.

@@ -71,10 +71,14 @@ def of_one_kind(bound: Bound) -> str:
     return f"it takes no {' with '.join(named(code) for code in sorted(codes))}"
 
 
+_GIVEN = (Layout.STRIDE, Layout.STRIDE_XN)
+"""Layouts whose steps are in the command."""
+
+
 def has_words_apart(bound: Bound) -> str:
     """In which order numbers are written that share words is not known."""
     for view in bound.results.values():
-        if isinstance(view, View) and not has_apart(view):
+        if isinstance(view, View) and view.layout in _GIVEN and not has_apart(view):
             return "elements of its result overlap"
     return ""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tdb_dap.targets.declaration.family import Bound, Rule
 from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.families.convolution import window_fits
 from tdb_dap.targets.families.cv18xx.rows import GIVEN, is_float
 
 _ALIGNED = 0
@@ -69,25 +70,6 @@ def has_extents(bound: Bound) -> str:
     return ""
 
 
-def window_fits(bound: Bound) -> str:
-    """The rows and columns of the result are those that the windows of the image give; batches are the same."""
-    f = bound.fields
-    if f.opd0_n != f.res0_n:
-        return f"its image has {f.opd0_n} batches and its result {f.res0_n}"
-    for axis, letter, before, after in (("h", "y", "up", "dn"), ("w", "x", "lf", "rt")):
-        stride, zeros = f.number(f"res_op_{letter}_str"), f.number(f"opd0_{letter}_ins0")
-        if not stride:
-            return "the step of its windows is 0"
-        image = (f.number(f"opd0_{axis}") - 1) * (zeros + 1) + 1 + f.number(f"opd0_{letter}_ins0_last")
-        image += f.number(f"opd0_{before}_pad") + f.number(f"opd0_{after}_pad")
-        window = (f.number(f"opd1_{axis}") - 1) * (f.number(f"opd1_{letter}_ins0") + 1) + 1
-        fitting, given = (image - window) // stride + 1, f.number(f"res0_{axis}")
-        if fitting != given:
-            which = "rows" if axis == "h" else "columns"
-            return f"its windows give {max(fitting, 0)} {which}, and its result has {given}"
-    return ""
-
-
 def _has_planes_apart(bound: Bound) -> str:
     """The high bytes of integers of 16 bits are not where the low ones are."""
     f = bound.fields
@@ -113,17 +95,13 @@ def _fit_together(bound: Bound) -> str:
     return ""
 
 
-def _reads_right(f: Fields) -> bool:
-    return not f.opd1_const
-
-
 COMMON = (fields_are(cmd_en=1), has_extents)
 ELEMENTS = (
     *COMMON,
     _sign_of_elements,
     fields_are(res0_str=GIVEN),
     fields_are(lambda f: not f.opd0_const, opd0_str=GIVEN),
-    fields_are(lambda f: f.tsk_opd_num > 1 and _reads_right(f), opd1_str=GIVEN),
+    fields_are(lambda f: f.tsk_opd_num > 1 and not f.opd1_const, opd1_str=GIVEN),
     fields_are(lambda f: f.sub == 0, opd0_seg=1, opd1_seg=1),
     fields_are(lambda f: f.sub == 1, res_add=1),
     fields_are(lambda f: f.sub != 10, tsk_opd_num=2),
@@ -149,7 +127,7 @@ POOLS = (
     fields_are(lambda f: f.sub != 1, tsk_opd_num=1),
     fields_agree(lambda f: f.sub != 1, ("res0_sign", "opd0_sign")),
     fields_are(lambda f: f.sub == 1, opd1_sign=0, opd2_sign=1),
-    fields_agree(lambda f: True, ("opd0_c", "res0_c"), ("opd0_str", "res0_str")),
+    fields_agree(lambda f: True, ("opd0_n", "res0_n"), ("opd0_c", "res0_c"), ("opd0_str", "res0_str")),
     window_fits,
 )
 WINDOWS_APART = (
@@ -157,7 +135,9 @@ WINDOWS_APART = (
     sign_follows,
     fields_are(opd0_str=(_ALIGNED, GIVEN), opd1_n=1, opd1_sign=1),
     fields_are(is_float, chl_quan=0),
-    fields_agree(lambda f: True, ("opd0_str", "res0_str"), ("opd1_c", "res0_c"), ("opd0_c", "res0_c")),
+    fields_agree(
+        lambda f: True, ("opd0_n", "res0_n"), ("opd0_str", "res0_str"), ("opd1_c", "res0_c"), ("opd0_c", "res0_c")
+    ),
     window_fits,
 )
 CONVOLUTIONS = (
@@ -165,7 +145,7 @@ CONVOLUTIONS = (
     sign_follows,
     fields_are(lambda f: not is_float(f), opd0_str=_ALIGNED, opd1_seg=1, rshift_typ=1),
     fields_are(is_float, chl_quan=0),
-    fields_agree(lambda f: True, ("opd1_n", "opd0_c")),
+    fields_agree(lambda f: True, ("opd1_n", "opd0_c"), ("opd0_n", "res0_n")),
     window_fits,
 )
 MATRICES = (

@@ -177,11 +177,11 @@ def _tensor_attributes(f: Fields) -> dict[str, Any]:
 
 
 def has_elements(bound: Bound) -> str:
-    """No extent of a move is zero, or all are: with such ones programs pass over what a run has not made."""
-    for role, view in (*bound.operands.items(), *bound.results.items()):
-        if isinstance(view, View) and 0 in view.shape and any(view.shape):
-            return f"its {role} has no elements: {view.memref}"
-    return ""
+    """No extent of a move is zero, but of one without any size: the firmware has such ones to pass time."""
+    views = {role: view for role, view in (*bound.operands.items(), *bound.results.items()) if isinstance(view, View)}
+    if not any(any(view.shape) for view in views.values()):
+        return ""
+    return next((f"its {role} has no elements: {view.memref}" for role, view in views.items() if 0 in view.shape), "")
 
 
 def takes_every_lane(bound: Bound) -> str:
@@ -194,7 +194,8 @@ def takes_every_lane(bound: Bound) -> str:
 def has_rows_apart(bound: Bound) -> str:
     """In which order elements are written that share bytes is not known."""
     result = bound.results["destination"]
-    return "elements of its destination overlap" if isinstance(result, View) and not has_apart(result) else ""
+    overlaps = bound.fields.stride_enable and isinstance(result, View) and not has_apart(result)
+    return "elements of its destination overlap" if overlaps else ""
 
 
 def _has_steps(bound: Bound) -> str:

@@ -2,7 +2,7 @@
 
 #include "plan.h"
 
-/* Where the tensors of a command are; 0 where there is no memory. */
+/* Where the tensors of a command are; 0 where there is no memory, or they leave their lanes. */
 static int find_tensors(const Commands *c, int64_t command, const Plan *plan, int64_t *pointers, int64_t *offsets)
 {
     for (int i = 0; i < plan->tensors; i++) {
@@ -19,7 +19,7 @@ static int find_tensors(const Commands *c, int64_t command, const Plan *plan, in
         pointers[i] = match->pointer + offset;
         offsets[i] = offset;
     }
-    return 1;
+    return stays_in_lanes(plan, offsets);
 }
 
 /* So many products, about, between two moments at which a run can be interrupted: some milliseconds, tens without vectors. */

@@ -198,6 +198,7 @@ void plan_free(Plan *plan);
 Plan *plan_make(const void *records, size_t bytes, const char **problem);
 
 /* tiles.c: the functions of plans over elements, with tensors at some addresses. */
+int stays_in_lanes(const Plan *plan, const int64_t *offsets);
 int result_tensor(const BoundPlan *bound);
 int are_disjoint(const BoundPlan *one, int tensor, const BoundPlan *other, int second);
 int bind_tile(const Tile *tile, const int64_t *pointers, int result, Elements *e, Stored *to);

@@ -18,6 +18,15 @@ int are_disjoint(const BoundPlan *one, int tensor, const BoundPlan *other, int s
     return first + a->inner <= then || then + b->inner <= first;
 }
 
+/* Whether every tensor stays in the lanes that it begins in: a plan is made for addresses from which on it does. */
+int stays_in_lanes(const Plan *plan, const int64_t *offsets)
+{
+    for (int i = 0; i < plan->tensors; i++)
+        if (plan->extents[i].inner && offsets[i] % plan->lane_bytes + plan->extents[i].inner > plan->lane_bytes)
+            return 0;
+    return 1;
+}
+
 int result_tensor(const BoundPlan *bound) { return bound->plan->tensors - 1; }
 
 /* Whether the result may be written while a tensor is read, by one or more threads. */

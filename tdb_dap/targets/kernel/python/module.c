@@ -177,7 +177,9 @@ static PyObject *py_run(PyObject *self, PyObject *args)
     if (PyErr_Occurred())
         return NULL;
     int done;
-    if (product_is_long(plan))
+    if (!stays_in_lanes(plan, offsets))
+        done = 0;
+    else if (product_is_long(plan))
         done = run_long(plan, pointers, PyTuple_GetItem(args, 1));
     else {
         const int has_pool = pool_acquire_for(plan->amount);
