@@ -20,6 +20,7 @@ from tdb_dap.engine.control.inspector import Inspector
 from tdb_dap.engine.control.observers import NEVER, Observer
 from tdb_dap.engine.control.plugin_observers import Guarded
 from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.target import Cost
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.reference.comparison import Comparison
 from tdb_dap.engine.sanitizers import chosen, made, unused
@@ -282,7 +283,9 @@ def test_what_a_form_costs_each_of_its_commands_costs(of: Case) -> None:
     program = open_debugger(of.path, of.inputs, history_limit=0).program
     costs = Costs(program)
     costs.extend()
-    assert costs.known == [program.target.cost(command.description) for command in program.commands]
+    assert costs.known == [
+        program.target.cost(command.description) if command.has_descriptor else Cost(0) for command in program.commands
+    ]
 
 
 def test_a_check_looks_at_the_ends_of_ops() -> None:
