@@ -46,7 +46,20 @@ from benchmarks.agent_faults import (  # noqa: E402
     bundled,
     seeded,
 )
-from benchmarks.agent_weights import LOST, NUMBER, ORDER, SCALE, SIGN, ZERO_POINTS  # noqa: E402
+from benchmarks.agent_hosts import (  # noqa: E402
+    EXCHANGED,
+    LAYER,
+    LENGTH,
+    LOST,
+    MASK,
+    POSITION,
+    ROW,
+    SLOT,
+    STALE,
+    TOKEN,
+)
+from benchmarks.agent_weights import LOST as ZEROS  # noqa: E402
+from benchmarks.agent_weights import NUMBER, ORDER, SCALE, SIGN, ZERO_POINTS  # noqa: E402
 from tdb_dap.agent.server import make_server  # noqa: E402
 from tdb_dap.agent.session import Session  # noqa: E402
 from tdb_dap.system.notices import heard_by  # noqa: E402
@@ -92,13 +105,27 @@ GUESSES = {
     "times as large": SCALE,
     "rotated|exchanged|in another order": ORDER,
     "^one number": NUMBER,
-    "^zeros": LOST,
+    "^zeros": ZEROS,
 }
 """What the answer on weights says of their numbers."""
+GIVEN = {
+    "^position_ids": POSITION,
+    "^attention_mask": MASK,
+    "^input_ids": TOKEN,
+    "holds .* positions instead of": LENGTH,
+    "of layer": LAYER,
+    ": it holds the (keys|values)": EXCHANGED,
+    ": its line is at|: it holds the line": SLOT,
+    ": the line is not written": LOST,
+    "_states.*: they are the states of": STALE,
+}
+"""What the answer on a recorded run says of the inputs of a launch."""
 
 
 async def investigate(task: Task, ask: Ask) -> Found:
     """From the question of a user to an op and a cause."""
+    if task.recording is not None:
+        return await _judged_run(task, ask)
     if task.converted is not None:
         text = await ask("weights", directory=str(task.converted), reference=str(task.reference))
         wrong = re.search(r"^wrong: (\S+) in \S+: ([^;]*);", text, re.MULTILINE)
@@ -130,6 +157,20 @@ async def investigate(task: Task, ask: Ask) -> Found:
     text = await ask("check")
     first = re.search(r"first at fault is (\S+) \(", text)
     return Found((first[1],), COMMANDS) if first else Found()
+
+
+async def _judged_run(task: Task, ask: Ask) -> Found:
+    """The launch of a recorded run that first gets something wrong, and the reason."""
+    ids = ",".join(map(str, task.prompt))
+    paths = {"directory": task.converted, "reference": task.reference, "recording": task.recording}
+    text = await ask("judge_model", ids=ids, **{name: str(path) for name, path in paths.items()})
+    wrong = re.search(r"^first wrong: token (\d+), (\S+) \(launch \d+\): it is given (.*)$", text, re.MULTILINE)
+    if wrong is None:
+        return Found()
+    cause = next((cause for phrase, cause in GIVEN.items() if re.search(phrase, wrong[3])), "")
+    if cause == STALE and f" at token {wrong[1]}, " in wrong[3]:
+        cause = ROW
+    return Found((f"{wrong[2]} at token {wrong[1]}",), cause)
 
 
 async def _who_left_out(finding: str, answer: str, ask: Ask) -> str:

@@ -14,13 +14,13 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
 import numpy as np
 
-from benchmarks import agent_weights
+from benchmarks import agent_hosts, agent_weights
 from benchmarks.triage import Fault, Sound, has_effect
 from scripts.robustness.mutate_models.orders import outcomes
 from tdb_dap.engine.commands.commands import Command
@@ -28,7 +28,7 @@ from tdb_dap.engine.compare.recording import record as recorded
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.program.program import Program
-from tdb_dap.errors import TdbError
+from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.tools.golden.compilation import find
 from tdb_dap.tools.golden.library import NoGolden
 from tdb_dap.tools.opening import open_debugger
@@ -72,13 +72,18 @@ CAUSES = {
 }
 """Causes that are right, by kind; stride and stale buffer depend on the stage, see ``_causes``."""
 
-KINDS = (*dict.fromkeys((*CAUSES, "stride", "stale buffer")), *agent_weights.CAUSES)
+KINDS = (
+    *dict.fromkeys((*CAUSES, "stride", "stale buffer")),
+    *agent_weights.CAUSES,
+    *(f"{where}: {cause}" for where in ("host", "dynamic") for cause in agent_hosts.CAUSES),
+)
 
 
 @dataclass(frozen=True)
 class Task:
     """What the agent is given: ``folder`` of a compilation, or ``context`` with ``inputs`` and ``reference``, or
-    ``converted``, a folder of the converter of language models, whose ``reference`` is the folder of the model before.
+    ``converted``, a folder of the converter of language models, whose ``reference`` is the folder of the model before,
+    and the ``recording`` of a program that runs it with a ``prompt``.
     """
 
     folder: Path | None = None
@@ -86,6 +91,8 @@ class Task:
     inputs: Path | None = None
     reference: Path | None = None
     converted: Path | None = None
+    recording: Path | None = None
+    prompt: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,7 @@ def seeded(contexts: list[Path], random: Random) -> dict[str, list[Seeded]]:
     for name in MODELS:
         for one in _of_model(DATA / name, random):
             found[one.kind].append(one)
-    for one in _of_weights(random):
+    for one in (*_of_weights(random), *_of_hosts(random)):
         found[one.kind].append(one)
     for faults in found.values():
         random.shuffle(faults)
@@ -136,6 +143,26 @@ def _of_weights(random: Random) -> Iterator[Seeded]:
             return None if converted is None else Task(reference=converted / "float", converted=converted)
 
         yield Seeded(cause, model, tensor, frozenset({tensor}), frozenset({cause}), made)
+
+
+# In programs that run language models
+
+
+def _of_hosts(random: Random) -> Iterator[Seeded]:
+    for model, fault, prompt, make in agent_hosts.faults(random):
+
+        def made(
+            folder: Path, prompt: tuple[int, ...] = prompt, make: Callable[[Path], Path | None] = make
+        ) -> Task | None:
+            try:
+                run = make(folder)
+            except BadInput:  # the vendor's runtime is missing
+                return None
+            task = Task(reference=run / "float", converted=run, recording=run / "run.tdbrec") if run else None
+            return replace(task, prompt=prompt) if task is not None else None
+
+        kind = f"{'dynamic' if model in agent_hosts.DYNAMIC_MODELS else 'host'}: {fault.cause}"
+        yield Seeded(kind, model, fault.text, fault.launches, frozenset({fault.cause}), made)
 
 
 # In compilations

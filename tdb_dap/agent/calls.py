@@ -121,32 +121,36 @@ def run_weights(model: Path, reference: Path) -> Printed:
     return Printed(bool(report.faults), _text(lines(report)))
 
 
-def run_answer(model: Path, prompt: str | list[int], tokens: int, reference: Path | None) -> Printed:
-    """A completion, and where it is first wrong."""
+def run_answer(
+    model: Path, prompt: str | list[int], tokens: int, reference: Path | None, recording: Path | None
+) -> Printed:
+    """A completion, or one that was recorded, and where it is first wrong."""
     from tdb_dap.tools.float_model.model import FloatModel
     from tdb_dap.tools.llm.language_model import read_model
-    from tdb_dap.tools.llm.opening import PromptOptions, open_model
-    from tdb_dap.tools.llm.running import Answering
+    from tdb_dap.tools.llm.opening import PromptOptions, open_model, open_recorded
+    from tdb_dap.tools.llm.running import Answering, prompt_of
     from tdb_dap.tools.llm.sources import weights_report
     from tdb_dap.tools.llm.stop_tokens import stop_tokens
     from tdb_dap.tools.llm.text import look_lines, token_line, verdict_lines
 
-    read, options = read_model(model), PromptOptions(model, prompt, tokens)
+    read, options = read_model(model), PromptOptions(model, prompt or None, tokens)
     ids = options.ids(read)
     float_model = FloatModel(reference, room=read.room) if reference is not None else None
     report = weights_report(read, float_model) if float_model is not None else None
     folders = [read.context.bmodel.parent, *([reference] if reference is not None else [])]
-    debugger = open_model(read, ids, tokens, (), 0)
+    if recording is not None:
+        debugger, stops = open_recorded(recording), frozenset[int]()
+        ids = ids or prompt_of(debugger)
+    else:
+        debugger, stops = open_model(read, ids, tokens, (), 0), stop_tokens(folders)
     try:
-        answering = Answering(
-            debugger, read, ids, (), float_model, gives_back=True, weights=report, stops=stop_tokens(folders)
-        )
+        answering = Answering(debugger, read, ids, (), float_model, gives_back=True, weights=report, stops=stops)
         done = list(answering.tokens())
     finally:
         debugger.close()
     text = [token_line(token, None) for token in done]
     if report is not None:
-        text += [*verdict_lines(done, report), *look_lines(options, None, False, ids, done)]
+        text += [*verdict_lines(done, report), *look_lines(options, recording, False, ids, done)]
     is_wrong = any(part.is_wrong for token in done for part in token.parts)
     return Printed(is_wrong or bool(report is not None and report.faults), _text(text))
 

@@ -159,22 +159,26 @@ class Tools:
         return Answer(verdict, done.text, "open the one that is wrong, then check")
 
     def judge_model(
-        self, directory: str, stopped: Stopped, prompt: str = "", ids: str = "", tokens: int = 4, reference: str = ""
+        self,
+        directory: str,
+        stopped: Stopped,
+        prompt: str = "",
+        ids: str = "",
+        tokens: int = 4,
+        reference: str = "",
+        recording: str = "",
     ) -> Answer:
         """Let a compiled language model complete a prompt, and find its first wrong token, launch, op or weight.
 
         directory: of the converter; prompt: a text, or ids: '5,17,30'; tokens: 1 to 64; reference: folder of the model
-        before conversion (config.json, .safetensors), without which nothing is judged.
+        before conversion (config.json, .safetensors), without which nothing is judged; recording: .tdbrec of a host
+        program's run, judged instead of a completion: what the program gave each launch, too. It needs no prompt.
         """
-        if bool(prompt) == bool(ids) or not 1 <= tokens <= _MOST_TOKENS:
-            raise BadInput(f"give prompt or ids, and 1 to {_MOST_TOKENS} tokens")
-        words = [word.strip() for word in ids.split(",")] if ids else []
-        if not all(word.isdecimal() and len(word) < _LONGEST_ID for word in words):
-            raise BadInput("ids: give whole numbers with commas between them")
-        model = self._session.allowed(directory)
-        expected = self._session.allowed(reference) if reference else None
-        text_or_ids = list(map(int, words)) if ids else prompt
-        done = self._session.run(calls.run_answer, model, text_or_ids, tokens, expected, is_stopped=stopped)
+        if (not recording and bool(prompt) == bool(ids)) or not 1 <= tokens <= _MOST_TOKENS:
+            raise BadInput(f"give prompt or ids, or a recording, and 1 to {_MOST_TOKENS} tokens")
+        expected, recorded = (self._session.allowed(path) if path else None for path in (reference, recording))
+        model, given = self._session.allowed(directory), _ids(ids) if ids else prompt
+        done = self._session.run(calls.run_answer, model, given, tokens, expected, recorded, is_stopped=stopped)
         if expected is None:
             return Answer("completed; nothing was judged", done.text, "judge_model with reference")
         verdict = "something is wrong" if done.is_wrong else "nothing is wrong"
@@ -230,6 +234,14 @@ class Tools:
         parts += _section("sanitize", self._session.files(with_reference=False), done)
         parts += ["", "## Versions", "", f"tdb-dap {__version__}"]
         return Answer("", "\n".join(parts), "reduce makes the smallest case")
+
+
+def _ids(text: str) -> list[int]:
+    """Token ids of a text such as ``5,17,30``."""
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isdecimal() and len(word) < _LONGEST_ID for word in words):
+        raise BadInput("ids: give whole numbers with commas between them")
+    return list(map(int, words))
 
 
 def _section(verb: str, words: list[str], done: calls.Printed) -> list[str]:

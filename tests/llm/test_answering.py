@@ -150,7 +150,8 @@ def test_a_slot_of_the_cache_that_is_swapped() -> None:
 
     number, part = next(wrong(answered(QWEN, change=change)))
     assert (number, part.launch.net) == (2, "block_cache_0")
-    assert re.fullmatch("history_k .* instead of .* at position 3, 32 of 128 differ", part.given[0])
+    fault = "history_k .* instead of .* at position 3, 32 of 128 differ: its line is at position 4"
+    assert re.fullmatch(fault, part.given[0])
     assert part.first_wrong is not None
     assert part.first_wrong.opcode == "tpu.FAttention"
 

@@ -19,6 +19,7 @@ from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.tools.float_model.model import FloatModel
 from tdb_dap.tools.llm.comparing import Compared, Comparison, Part, limits_of
 from tdb_dap.tools.llm.language_model import HEADS, LanguageModel
+from tdb_dap.tools.llm.origins import Origins, of_token
 from tdb_dap.tools.llm.passes import Place, passes, places, rows_of, token_of
 from tdb_dap.tools.llm.sources import sources_of
 from tdb_dap.tools.weights.checking import WeightsReport
@@ -87,6 +88,7 @@ class FloatReference(Observer):
         unknown = {untraced.net for untraced in weights.untraced} if weights is not None else set(sources)
         self._limits = {net: limits_of(context, net not in unknown) for net, context in sources.items()}
         self._made: dict[int, _Made] = {}
+        self._rest: dict[tuple[int, int], Array] = {}
         self._open: _Open | None = None
         self._ideal = _Ideal(float_model, model.layers) if float_model is not None else None
 
@@ -199,6 +201,7 @@ class FloatReference(Observer):
         for number in [number for number, place in self._places.items() if place.launch.stop > moment]:
             self.parts.pop(number, None)
             self._made.pop(number, None)
+        self._rest.clear()
         for number, own in enumerate(self._passes):
             if own[-1].stop > moment:
                 self.answered.pop(number, None)
@@ -220,7 +223,7 @@ class FloatReference(Observer):
         kind = launch.net.rpartition("_")[0]
         if launch.net in ("embedding", "embedding_cache"):
             fed = np.array(ids[place.first : place.first + count])
-            given = _same("input_ids", fed, self._read(machine, launch, 0)[:count], place.first, count)
+            given = self._tokens(fed, self._read(machine, launch, 0)[:count], place, ids)
             wanted = {self._output(launch, 0): float_model.embedded(fed)}
             return self._opened(place, wanted, given, count, is_prefill)
         states = self._made.get(place.source, _Made()).states if place.source is not None else None
@@ -231,19 +234,50 @@ class FloatReference(Observer):
         if kind in ("block", "block_kv", "block_cache"):
             return self._block(machine, place, float_model, states)
         if launch.net == "lm_head":
-            given = _same("hidden_states", states[-1], self._read(machine, launch, 0))
+            row = self._read(machine, launch, 0)
+            given = _traced(
+                _same("hidden_states", states[-1], row), lambda: self._origins().of_states(self._source(place), row)
+            )
             logits = float_model.logits(states[-1])
             wanted = {"lm_head": logits, "lm_head.reshape": logits, "": logits}
             return self._opened(place, wanted, given, 1, False)
         return self._opened(place, {}, (), 1, False)
+
+    def _tokens(self, fed: Array, actual: Array, place: Place, ids: Sequence[int]) -> tuple[str, ...]:
+        """Fault of the tokens that a table of embeddings is given, none if they are right."""
+        fault = _same("input_ids", fed, actual, place.first, place.count)
+        wrong = int(np.flatnonzero(fed != actual)[0]) if fault else 0
+        prompt = len(self._prompt)
+        return _traced(fault, lambda: of_token(int(actual[wrong]), place.first + wrong, ids, prompt))
+
+    def _origins(self) -> Origins:
+        """Results of the launches so far, to find wrong inputs among them."""
+        origins = Origins(rest=self._rest)
+        for number, made in self._made.items():
+            place = self._places[number]
+            net = place.launch.net
+            if made.states is not None:
+                origins.states[_title(place)] = place.first, made.states
+            if made.lines is not None:
+                keys, values = (array.reshape(len(array), -1) for array in made.lines)
+                origins.lines.setdefault(int(net.rpartition("_")[2]), []).append((place.first, keys, values))
+        return origins
+
+    def _source(self, place: Place) -> str:
+        """Title of the launch that gives states to another."""
+        return _title(self._places[place.source]) if place.source is not None else ""
 
     def _block(self, machine: Machine, place: Place, float_model: FloatModel, states: Array) -> _Open | None:
         model, launch, is_prefill = self._model, place.launch, place.number == 0
         before, count = place.first, place.count
         positions = np.arange(before, before + count)
         rows = self._read(machine, launch, 0)[: count * model.hidden].reshape(count, model.hidden)
+        wrong = int((states != rows).any(axis=1).argmax())
         given = [
-            *_same("input_states", states, rows.reshape(-1), before, count),
+            *_traced(
+                _same("input_states", states, rows.reshape(-1), before, count),
+                lambda: self._origins().of_states(self._source(place), rows[wrong]),
+            ),
             *_same("position_ids", positions, self._read(machine, launch, 1)[:count], before, count),
         ]
         history = _HISTORY[launch.net.rpartition("_")[0]]
@@ -264,11 +298,22 @@ class FloatReference(Observer):
         """Fault of a cache that a block is given, none if it is right."""
         history = self._read(machine, launch, index)
         positions = len(wanted) if wanted is not None else 0
-        held = history.size // self._model.line
+        line = self._model.line
+        held = history.size // line
         # A dynamic block attends to all that it is given, a static one to what its mask says.
         if launch.net.startswith("block_kv") and held != positions:
             return [f"{name} holds {held:,} positions instead of {positions:,}"]
-        return list(_same(name, wanted, history[: wanted.size], 0, positions)) if wanted is not None else []
+        if wanted is None:
+            return []
+        layer, which = int(launch.net.rpartition("_")[2]), index % 2
+        rows, expected = history.reshape(held, line), wanted.reshape(positions, line)
+        fault = _traced(
+            _same(name, wanted, history[: wanted.size], 0, positions),
+            lambda: self._origins().of_history(layer, which, expected, rows),
+        )
+        if held > positions:
+            self._rest[layer, which] = rows[positions].copy()
+        return list(fault)
 
     def _mask(self, mask: Array, before: int, count: int, is_prefill: bool) -> list[str]:
         """Fault of a mask, none if it is right: a position that is seen and should not be, or the other way round."""
@@ -339,6 +384,17 @@ class FloatReference(Observer):
 
     def _output(self, launch: Launch, index: int) -> str:
         return self._program.borders_of(launch)[1][index].name
+
+
+def _title(place: Place) -> str:
+    """``block_1 at token 2``."""
+    return f"{place.launch.net} at token {place.number}"
+
+
+def _traced(fault: tuple[str, ...], origin: Callable[[], str]) -> tuple[str, ...]:
+    """A fault with the origin of its numbers, where that is known."""
+    text = origin() if fault else ""
+    return tuple(f"{one}: {text}" for one in fault) if text else fault
 
 
 def _same(name: str, wanted: Array, actual: Array, first: int | None = None, rows: int = 1) -> tuple[str, ...]:
