@@ -15,7 +15,7 @@ from random import Random
 
 import numpy as np
 
-from tdb_dap.engine.program.schedule import HostStep, NetStep, Schedule, Step, copied, filled
+from tdb_dap.engine.program.schedule import Border, HostStep, NetStep, Schedule, Step, copied, filled
 from tdb_dap.tools.llm.answering import MASKED, answer
 from tdb_dap.tools.llm.language_model import LanguageModel, read_model
 from tdb_dap.tools.llm.recorded_answer import record_answer
@@ -66,11 +66,12 @@ class Steps:
             path.unlink()
         return self._outputs
 
-    def next_launch(self, after: int, net: str) -> str | None:
-        """``block_0 at token 2``: the next launch of a net; None if there is none."""
-        later = (step for step in self.steps[after + 1 :] if isinstance(step, NetStep) and step.net == net)
+    def next_launch(self, after: int, to: Border) -> str | None:
+        """``block_0 at token 2``: the next launch that takes an input, or the cache; None if there is none."""
+        nets = {to.net, to.net.replace("block_cache", "block_kv")} if to.tensor.startswith("history") else {to.net}
+        later = (step for step in self.steps[after + 1 :] if isinstance(step, NetStep) and step.net in nets)
         launch = next(later, None)
-        return f"{net} at token {launch.token}" if launch is not None else None
+        return f"{launch.net} at token {launch.token}" if launch is not None else None
 
     def last_launch(self, before: int) -> NetStep | None:
         """The launch before a step."""
@@ -82,7 +83,7 @@ class Steps:
             if isinstance(step, NetStep):
                 yield from self._short(index, step)
                 continue
-            launch = self.next_launch(index, step.destination.net)
+            launch = self.next_launch(index, step.destination)
             if launch is None:
                 continue
             for cause, text, instead in self._changes(index, step, random):

@@ -305,7 +305,7 @@ class FloatReference(Observer):
             return [f"{name} holds {held:,} positions instead of {positions:,}"]
         if wanted is None:
             return []
-        layer, which = int(launch.net.rpartition("_")[2]), index % 2
+        layer, which = int(launch.net.rpartition("_")[2]), int(name == "history_v")
         rows, expected = history.reshape(held, line), wanted.reshape(positions, line)
         fault = _traced(
             _same(name, wanted, history[: wanted.size], 0, positions),
