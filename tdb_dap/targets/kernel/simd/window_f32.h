@@ -24,19 +24,20 @@ static void NAME(load_tap)(float *out, const WindowF32 *w, const float *image, i
 static void NAME(window_f32_scalar)(const WindowF32 *w, int64_t p, int64_t start, int64_t end, float *result)
 {
     float values[CHUNK], weight[CHUNK], products[CHUNK], buffers[3][CHUNK];
-    const float zero = w->negative ? -0.0f : 0.0f;
+    const float zero = w->negative ? -0.0f : 0.0f, begin = w->starts ? w->starts[p] : zero;
     for (int64_t first = start; first < end; first += CHUNK) {
         const int64_t used = end - first < CHUNK ? end - first : CHUNK;
         float *sums[2] = {buffers[0], buffers[1]}, *spare = buffers[2];
         for (int64_t i = 0; i < used; i++) {
-            sums[0][i] = w->starts ? w->starts[p] : zero;
-            sums[1][i] = zero;
+            buffers[0][i] = begin;
+            buffers[1][i] = zero;
         }
         int64_t position = w->starts != NULL;
         for (int64_t k = 0; k < w->taps; k++, position++) {
             NAME(load_tap)(values, w, w->image + p * w->plane + w->offsets[k], first, used);
+            const float tap = w->weights[p * w->taps + k];
             for (int64_t i = 0; i < used; i++)
-                weight[i] = w->weights[p * w->taps + k];
+                weight[i] = tap;
             NAME(operate)(MULTIPLY, w->format, values, weight, products, used);
             NAME(rounded_to)(products, w->format, 0, used);
             NAME(operate)(ADD, w->format, sums[position & 1], products, spare, used);
