@@ -48,6 +48,18 @@ MODELS = (
     "bm1684x/attention_bm1684x_int8",
 )
 
+CV18XX = (
+    "chips/cv180x/toy_cv180x_int8",
+    "chips/cv181x/act_relu_cv181x_int8",
+    "chips/cv181x/toy_cv181x_int8",
+    "chips/cv181x/attention_cv181x_int8",
+    "chips/cv181x/deconv_cv181x_bf16",
+    "chips/cv182x/toy_cv182x_bf16",
+    "chips/cv183x/toy_cv183x_int8",
+    "chips/cv184x/toy_cv184x_int8",
+)
+"""Models of the chips of cameras; those of CV180X to CV183X are a ``.cvimodel``."""
+
 LOWERING = "the lowering to stage tpu"
 INTERPRETED = "the computation at stage tpu"
 COMMANDS = "the commands of the op"
@@ -72,9 +84,13 @@ CAUSES = {
 }
 """Causes that are right, by kind; stride and stale buffer depend on the stage, see ``_causes``."""
 
+ON_CV18XX = " on CV18xx"
+"""The end of the kinds of faults in models of CV18XX."""
+
 KINDS = (
     *dict.fromkeys((*CAUSES, "stride", "stale buffer")),
     *agent_weights.CAUSES,
+    *(f"{kind}{ON_CV18XX}" for kind in (*list(CAUSES)[-5:], "short transfer")),
     *(f"{where}: {cause}" for where in ("host", "dynamic") for cause in agent_hosts.CAUSES),
 )
 
@@ -120,6 +136,9 @@ def seeded(contexts: list[Path], random: Random) -> dict[str, list[Seeded]]:
     for name in MODELS:
         for one in _of_model(DATA / name, random):
             found[one.kind].append(one)
+    for name in CV18XX:
+        for one in _of_model(DATA / name, random):
+            found[f"{one.kind}{ON_CV18XX}"].append(replace(one, kind=f"{one.kind}{ON_CV18XX}"))
     for one in (*_of_weights(random), *_of_hosts(random)):
         found[one.kind].append(one)
     for faults in found.values():
@@ -263,12 +282,14 @@ def _not_a_number(path: Path, program: Program, weight: str) -> Seeded:
 
 def _made(path: Path, program: Program, kind: str, folder: Path, edit: Callable[[Editor], None]) -> Task | None:
     context = folder / "model"
-    shutil.copytree(path, context, ignore=shutil.ignore_patterns("compilation.bmodel*", "*.json", "trace*", "check*"))
-    bmodel, inputs = context / "compilation.bmodel", context / "input.npz"
+    shutil.copytree(
+        path, context, ignore=shutil.ignore_patterns("*.bmodel*", "*.cvimodel*", "*.json", "trace*", "check*")
+    )
+    model, inputs = context / program.bmodel.path.name.removesuffix(".xz"), context / "input.npz"
     try:
-        with Editor(program, bmodel) as editor:
+        with Editor(program, model) as editor:
             edit(editor)
-        if not _changes(bmodel, path, inputs, kind):
+        if not _changes(model, path, inputs, kind):
             return None
     except TdbError:
         return None
@@ -287,12 +308,12 @@ def _right(path: Path, inputs: Path) -> Mapping[str, Array]:
         debugger.close()
 
 
-def _changes(bmodel: Path, sound: Path, inputs: Path, kind: str) -> bool:
+def _changes(model: Path, sound: Path, inputs: Path, kind: str) -> bool:
     """Whether a fault can be seen at the outputs, in one of the orders that the engines may take."""
     debugger = open_debugger(sound, inputs, history_limit=0)
     words, right = debugger.machine.inputs, outcomes(debugger.program, debugger.machine.inputs)
     debugger.close()
-    found = outcomes(open_program(bmodel), words)
+    found = outcomes(open_program(model), words)
     if kind == "missing dependency":
         return len(found) > 1
     if len(right) != 1 or found == right or "NotSimulated" in found:

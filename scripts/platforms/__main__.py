@@ -42,7 +42,7 @@ def prove(name: str) -> dict[str, Any]:
     _, make = SYSTEMS[name]
     run = make()
     environment = {**os.environ, "TDB_DAP_PLAN_CACHE": "0", **run.environment}
-    done = subprocess.run(run.command, env=environment, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(run.command, input="", env=environment, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit {done.returncode}")
     proof: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

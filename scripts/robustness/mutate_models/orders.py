@@ -51,7 +51,10 @@ def _run(program: Program, inputs: Mapping[str, Array], ordinals: range | tuple[
     try:
         for ordinal in ordinals:
             command = program.commands[ordinal]
-            if not command.is_system:
+            if not command.has_descriptor:
+                machine.ordinal = ordinal  # the host computes it
+                machine.step()
+            elif not command.is_system:
                 program.target.execute(command.description, machine.memory)
         return b"".join(machine.memory.read(tensor.view).tobytes() for tensor in program.outputs)
     except (NotSimulated, BadAccess) as error:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tdb_dap.engine.bmodel import ModelFile, Span
 from tdb_dap.engine.cvimodel.flat_buffer import Block, Table
@@ -25,6 +26,8 @@ from tdb_dap.errors import BadInput
 
 MAGIC = b"CviModel"
 HEADING = struct.Struct("<8sIBB16s16s2x")
+CHECKSUM = slice(14, 30)
+"""Bytes of the heading that hold the MD5 of all that follows it."""
 
 DTYPES = {0: F32, 1: SI32, 2: UI32, 3: BF16, 4: SI16, 5: UI16, 6: SI8, 7: UI8}
 """Formats by their code in the file."""
@@ -41,6 +44,11 @@ MOST_ELEMENTS = 1 << 28
 
 _BYTE, _FLAG = struct.Struct("<B"), struct.Struct("<?")
 _LONG, _FLOAT = struct.Struct("<q"), struct.Struct("<f")
+
+
+def checksum(following: NDArray[np.uint8]) -> bytes:
+    """MD5 of the bytes after the heading."""
+    return hashlib.md5(following.tobytes(), usedforsecurity=False).digest()
 
 
 @dataclass(frozen=True)
@@ -159,7 +167,7 @@ class Cvimodel(ModelFile):
         held = self.payload[HEADING.size :]
         for span in self._unpacked.values():
             held = held[: min(held.size, span.start - HEADING.size)]
-        return hashlib.md5(held.tobytes(), usedforsecurity=False).digest() == self.checksum
+        return checksum(held) == self.checksum
 
     def span_of(self, section: CviSection) -> Span:
         """Span of the bytes of a section; BadInput if they reach beyond the file, or cannot be read."""

@@ -16,6 +16,7 @@ import numpy as np
 from tdb_dap.engine.bmodel import bmodel_generated as fb
 from tdb_dap.engine.bmodel.file import HEADER_BYTES
 from tdb_dap.engine.control.breakpoint_specs import command_named
+from tdb_dap.engine.cvimodel.file import CHECKSUM, HEADING, Cvimodel, checksum
 from tdb_dap.engine.files.atomic_files import whole_path
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory
@@ -69,6 +70,8 @@ class Editor:
     ) -> None:
         if kind is None:
             self._data[HEADER_BYTES : HEADER_BYTES + len(self._metadata)] = np.frombuffer(self._metadata, np.uint8)
+            if isinstance(self._program.bmodel, Cvimodel):
+                self._data[CHECKSUM] = np.frombuffer(checksum(self._data[HEADING.size :]), np.uint8)
             self._data.flush()
         self._stack.__exit__(kind, error, trace)
 
@@ -105,7 +108,8 @@ class Editor:
         weights = next(region for region in regions if region.title == "weights")
         place = slice(stage.weights.start, stage.weights.start + stage.weights.size)
         self._payload[place] = weights.data[: stage.weights.size]
-        self._set_hash(hashlib.sha256(self._payload[place].tobytes()).digest())
+        if not isinstance(self._program.bmodel, Cvimodel):
+            self._set_hash(hashlib.sha256(self._payload[place].tobytes()).digest())
         self.notes.append(f"weight {name}: other numbers, {view.dtype}{list(view.shape)}")
 
     def cut(self, ordinal: int) -> None:
