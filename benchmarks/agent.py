@@ -176,14 +176,16 @@ async def _judged_run(task: Task, ask: Ask) -> Found:
 async def _who_left_out(finding: str, answer: str, ask: Ask) -> str:
     """The op that should have written the bytes that a command takes.
 
-    If others of them are right, their writer has written too few. If none is, somebody has written elsewhere, which
-    nobody reads, or the reader reads at the wrong place.
+    If others of them are right, their writer has written too few, unless the reader reads beyond the buffers of its op.
+    If none is, somebody has written elsewhere, which nobody reads, or the reader reads at the wrong place.
     """
     taken = re.search(r"(\S+) \S+ takes ([\d,]+) of ([\d,]+) bytes from (\S+) .*? as (\w+)", finding)
     if taken is None:
         return ""
     if taken[2] == taken[3] and (unused := re.search(r"^warning \[unused\] \S+ of \S+ (\S+) \(", answer, re.M)):
         return unused[1]
+    if reaches := re.search(rf"^warning \[bounds\] {taken[1]} of \S+ (\S+) \(.*: beyond the buffers of", answer, re.M):
+        return reaches[1]
     text = await ask("explain", place=taken[1])
     reader = re.search(r"^belongs to \S+ (\S+), line", text, re.MULTILINE)
     writer = re.search(rf"^reads +{taken[5]}: .* written by ([A-Z]\d\S*)", text, re.MULTILINE)

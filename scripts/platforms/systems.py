@@ -140,10 +140,17 @@ def sanitized() -> Run:
 def _build_sanitized(clang: str, library: Path) -> None:
     own = SimpleNamespace(**run_path(str(ROOT / "setup.py"), run_name="setup"))
     options = [option for option in own.FLAGS if option not in ("-MMD", "-g0", "-fvisibility=hidden", "-O3")]
-    options += ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize=alignment", "-shared-libasan"]
-    options += [f"-DSOURCES={own.checksum(ROOT / KERNEL)}u", f"-I{sysconfig.get_paths()['include']}"]
-    sources = [str(path) for path in sorted((ROOT / KERNEL).rglob("*.c"))]
-    subprocess.run([clang, "-shared", "-fPIC", *options, *sources, "-o", str(library)], check=True, cwd=ROOT)
+    options += ["-O1", "-g", "-fPIC", "-fno-sanitize=alignment", f"-I{sysconfig.get_paths()['include']}"]
+    options.append(f"-DSOURCES={own.checksum(ROOT / KERNEL)}u")
+    objects: list[str] = []
+    for path in sorted((ROOT / KERNEL).rglob("*.c")):
+        # In the widest unit clang 14 fails on its own checks of undefined behaviour ("Cannot emit physreg copy").
+        checks = "address" if path.stem == "avx512" else "address,undefined"
+        objects.append(str(library.with_name(f"{path.stem}.o")))
+        command = [clang, "-c", *options, f"-fsanitize={checks}", str(path), "-o", objects[-1]]
+        subprocess.run(command, check=True, cwd=ROOT)
+    link = [clang, "-shared", "-fsanitize=address,undefined", "-shared-libasan", *objects, "-o", str(library)]
+    subprocess.run(link, check=True, cwd=ROOT)
 
 
 def _printed(*command: str) -> str:
