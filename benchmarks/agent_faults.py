@@ -20,7 +20,7 @@ from random import Random
 
 import numpy as np
 
-from benchmarks import agent_hosts, agent_weights
+from benchmarks import agent_dynamic, agent_hosts, agent_weights
 from benchmarks.triage import Fault, Sound, has_effect
 from scripts.robustness.mutate_models.orders import outcomes
 from tdb_dap.engine.commands.commands import Command
@@ -91,6 +91,7 @@ KINDS = (
     *dict.fromkeys((*CAUSES, "stride", "stale buffer")),
     *agent_weights.CAUSES,
     *(f"{kind}{ON_CV18XX}" for kind in (*list(CAUSES)[-5:], "short transfer")),
+    f"dynamic: {NAN}",
     *(f"{where}: {cause}" for where in ("host", "dynamic") for cause in agent_hosts.CAUSES),
 )
 
@@ -139,7 +140,7 @@ def seeded(contexts: list[Path], random: Random) -> dict[str, list[Seeded]]:
     for name in CV18XX:
         for one in _of_model(DATA / name, random):
             found[f"{one.kind}{ON_CV18XX}"].append(replace(one, kind=f"{one.kind}{ON_CV18XX}"))
-    for one in (*_of_weights(random), *_of_hosts(random)):
+    for one in (*_of_weights(random), *_of_hosts(random), *_of_dynamic()):
         found[one.kind].append(one)
     for faults in found.values():
         random.shuffle(faults)
@@ -182,6 +183,19 @@ def _of_hosts(random: Random) -> Iterator[Seeded]:
 
         kind = f"{'dynamic' if model in agent_hosts.DYNAMIC_MODELS else 'host'}: {fault.cause}"
         yield Seeded(kind, model, fault.text, fault.launches, frozenset({fault.cause}), made)
+
+
+# In models with dynamic subnets
+
+
+def _of_dynamic() -> Iterator[Seeded]:
+    for model, weight, tensors, make in agent_dynamic.faults():
+
+        def made(folder: Path, make: Callable[[Path], Path | None] = make) -> Task | None:
+            context = make(folder)
+            return Task(None, context, context / "input.npz", context / "ref.npz") if context is not None else None
+
+        yield Seeded(f"dynamic: {NAN}", model, f"weight {weight} is NaN", tensors, frozenset({NAN}), made)
 
 
 # In compilations
@@ -262,22 +276,14 @@ def _changed(
 
 def _not_a_number(path: Path, program: Program, weight: str) -> Seeded:
     """The op is the first that computes with the weight; loading it makes no number."""
-    carried, tensors = {weight}, set[str]()
-    for record in program.source.records:
-        if any(value.name in carried for value in record.operands):
-            names = {value.name for value in record.results}
-            if record.opcode == "tpu.Load":
-                carried |= names
-            else:
-                tensors |= names
 
     def edit(editor: Editor) -> None:
         editor.set_weight(weight, np.float32("nan"))
 
     kind = "not a number"
     text = f"weight {weight} is NaN"
-    made = frozenset(tensors | carried)
-    return Seeded(kind, path.name, text, made, CAUSES[kind], lambda folder: _made(path, program, kind, folder, edit))
+    tensors = agent_dynamic.computed_with(program, weight)
+    return Seeded(kind, path.name, text, tensors, CAUSES[kind], lambda folder: _made(path, program, kind, folder, edit))
 
 
 def _made(path: Path, program: Program, kind: str, folder: Path, edit: Callable[[Editor], None]) -> Task | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -59,7 +60,7 @@ def test_a_process_that_dies_is_named_by_its_signal_or_code() -> None:
 @pytest.mark.skipif(os.name != "posix", reason="sessions of processes")
 def test_it_is_ended_with_what_it_has_started(tmp_path: Path) -> None:
     file = tmp_path / "pid"
-    with WorkerProcess(os.system, f"echo $$ > {file}; exec sleep 600") as worker:
+    with WorkerProcess(os.system, f"echo $$ > {shlex.quote(str(file))}; exec sleep 600") as worker:
         while not (file.exists() and file.read_text().strip()):
             assert not worker.wait(0.05)
     started = int(file.read_text())

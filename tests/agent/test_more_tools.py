@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.test_mcp import Ask, Refused, talk
+from tests.llm.models import DYNAMIC
 from tests.llm_case import spoil
 from tests.samples import DATA
 
@@ -79,7 +80,24 @@ def test_a_language_model_is_judged_and_its_wrong_weight_named(language: Path, t
         assert alone.startswith("completed; nothing was judged")
         with pytest.raises(Refused, match="whole numbers"):
             await ask("judge_model", directory=str(language), ids="5;rm")
-        with pytest.raises(Refused, match="give prompt or ids"):
+        with pytest.raises(Refused, match="give prompt or ids, or a recording"):
             await ask("judge_model", directory=str(language))
+
+    talk(tmp_path, story)
+
+
+def test_the_run_of_a_host_program_is_judged(language: Path, tmp_path: Path) -> None:
+    """Its positions are counted wrongly; the prompt is read from the recording."""
+    dynamic = shutil.copytree(DYNAMIC, tmp_path / "dynamic")
+
+    async def story(ask: Ask) -> None:
+        given = {"directory": str(dynamic), "reference": str(language / "float")}
+        right = await ask("judge_model", recording=str(dynamic / "right.tdbrec"), **given)
+        assert right.startswith("nothing is wrong")
+        wrong = await ask("judge_model", recording=str(dynamic / "early.tdbrec"), **given)
+        assert "token 2, block_cache_0 (launch 9): it is given position_ids 3 instead of 4 at position 4" in wrong
+        assert "early.tdbrec -c 'goto " in wrong
+        with pytest.raises(Refused, match="not below"):
+            await ask("judge_model", recording="/etc/passwd", **given)
 
     talk(tmp_path, story)

@@ -238,7 +238,7 @@ def test_notes_of_strangers_execute_nothing_else(step: str, toy: Compiled, tmp_p
     notes.write_text(json.dumps(content), "utf-8")
     case = tmp_path / "case"
     assert tdb_dap("reduce", toy.context, "-o", case, "--quiet").returncode == 0
-    os.system(f"sh {case / 'reproduce.sh'} > {tmp_path / 'log'} 2>&1")
+    os.system(f"sh {shlex.quote(str(case / 'reproduce.sh'))} > {shlex.quote(str(tmp_path / 'log'))} 2>&1")
     assert not sign.exists()
     programs = {line.split()[0] for line in (case / "reproduce.sh").read_text("utf-8").splitlines()[2:]}
     assert programs <= {"model_runner.py", "tpuc-opt", "cp"}
@@ -373,7 +373,7 @@ def test_the_compiler_fails_with_one_op_as_with_all(tmp_path: Path) -> None:
     context = folder / "neck_bm1684x_int8"
     (folder / "context").rename(context)
     command = json.loads((context / "ref_files.json").read_text("utf-8"))["commands"]["deploy_cmd"]
-    assert os.system(f"cd {folder} && {command} > deploy.log 2>&1") == 0
+    assert os.system(f"cd {shlex.quote(str(folder))} && {command} > deploy.log 2>&1") == 0
     case = tmp_path / "case"
     done = tdb_dap("reduce", context, "-o", case, "--quiet")
     assert done.returncode == 0, done.stderr

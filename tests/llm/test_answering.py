@@ -23,7 +23,7 @@ from tdb_dap.errors import BadInput
 from tdb_dap.targets import kernel
 from tdb_dap.tools.llm.language_model import read_model
 from tdb_dap.tools.llm.opening import linked, open_model
-from tests.llm.models import DISK, DYNAMIC, LLAMA, PROMPT, QWEN, STATIC, answered, is_fill, program, wrong
+from tests.llm.models import DISK, DYNAMIC, LLAMA, PROMPT, QWEN, STATIC, Change, answered, is_fill, program, wrong
 
 
 def digest(debugger: Debugger, number: int) -> str:
@@ -154,6 +154,66 @@ def test_a_slot_of_the_cache_that_is_swapped() -> None:
     assert re.fullmatch(fault, part.given[0])
     assert part.first_wrong is not None
     assert part.first_wrong.opcode == "tpu.FAttention"
+
+
+def copies(tensor: str, ahead: str, source: dict[str, Any] | None) -> Change:
+    """The step before a launch that copies into a tensor copies from elsewhere, or is missing (None)."""
+
+    def change(step: Step, before: str) -> Step | tuple[Step, ...]:
+        is_meant = isinstance(step, HostStep) and step.destination.tensor == tensor and before == ahead and step.sources
+        if not is_meant:
+            return step
+        assert isinstance(step, HostStep)
+        return replace(step, sources=(replace(step.sources[0], **source),)) if source is not None else ()
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "origin"),
+    [
+        (
+            copies("history_k", "block_cache_1 at token 2", {"tensor": "v_cache"}),
+            "block_cache_0 at token 3",
+            "it holds the values of position 4",
+        ),
+        (
+            copies("history_v", "lm_head at token 1", {"net": "block_cache_0"}),
+            "block_cache_1 at token 2",
+            "it holds the line of position 3 of layer 0",
+        ),
+        (
+            copies("history_v", "block_cache_1 at token 2", None),
+            "block_cache_0 at token 3",
+            "the line is not written: it is as it was before",
+        ),
+        (
+            copies("input_states", "block_cache_1 at token 2", None),
+            "block_cache_1 at token 2",
+            "they are the states of block_cache_0 at token 1, position 3",
+        ),
+        (
+            copies("hidden_states", "lm_head at token 0", {"first": 64}),
+            "lm_head at token 0",
+            "they are the states of block_1 at token 0, position 1",
+        ),
+        (
+            lambda step, ahead: (
+                filled(Border("embedding_cache", "input_ids"), np.array([[17]], np.int32))
+                if isinstance(step, HostStep)
+                and step.destination.tensor == "input_ids"
+                and ahead == "embedding_cache at token 2"
+                else step
+            ),
+            "embedding_cache at token 2",
+            "it is the token of position 1, in the prompt",
+        ),
+    ],
+)
+def test_what_a_launch_gets_instead_is_named(change: Change, where: str, origin: str) -> None:
+    number, part = next(wrong(answered(QWEN, change=change)))
+    assert f"{part.launch.net} at token {number}" == where
+    assert part.given[0].endswith(f": {origin}")
 
 
 def test_weights_of_one_block_that_are_scaled() -> None:
