@@ -3,9 +3,9 @@
     python benchmarks/agent.py [CONTEXT...] [--faults N] [--seed N] [--transcripts DIR] [--all]
 
 CONTEXT: compilations with their stages, as benchmarks/triage.py takes them, besides the one that the tests have. The
-faults (60, of each kind in turn) are those of benchmarks/agent_faults.py. The agent is a decision list: it
-sees the text of the answers, through the official client, and nothing else. A fault counts if it names the op and
-the cause with at most 10 calls and 8,000 tokens of answers.
+faults (60, of each kind in turn, or of those that ``--kinds`` selects) are those of benchmarks/agent_faults.py. The
+agent is a decision list: it sees the text of the answers, through the official client, and nothing else. A fault
+counts if it names the op and the cause with at most 10 calls and 8,000 tokens of answers.
 
 Tokens: an upper estimate, no model's own count. Each line break, each mark, each run of blanks beyond one, each begun 3
 digits and each begun 4 letters count one; what is not ASCII counts one for each character.
@@ -152,6 +152,9 @@ async def investigate(task: Task, ask: Ask) -> Found:
         return Found((error[2], other[1]) if other else (error[2],), RACE)
     if error and error[1] == "uninitialized":
         return Found((await _who_left_out(error[3], text, ask) or error[2],), UNWRITTEN)
+    weight = re.search(r"^error \[nan\] \S+, of no op: .* from the weight (\S+), in which", text, re.MULTILINE)
+    if error is None and weight is not None:
+        return Found((weight[1],), NAN)
     if error and error[1] in KINDS:
         return Found((error[2],), KINDS[error[1]])
     text = await ask("check")

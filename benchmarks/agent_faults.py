@@ -1,9 +1,10 @@
 """Faults for benchmarks/agent.py: what an agent is given, and the right answer, which it never sees.
 
-Three sources. Compilations with their stages (benchmarks/triage.py seeds them): the agent is given the folder. Context
-directories alone, with inputs and expected values: a wild address, an address shifted by a little, a DMA that moves too
-little, a dependency that is too early, a weight that is not a number. Language models with wrong weights
-(benchmarks/agent_weights.py), with the model before conversion.
+Sources: compilations with their stages (benchmarks/triage.py seeds them), of which the agent is given the folder.
+Context directories alone, with inputs and expected values: a wild address, an address shifted by a little, a DMA that
+moves too little, a dependency that is too early, a weight that is not a number; models of CV18XX, and dynamic ones
+(benchmarks/agent_dynamic.py), too. Language models with wrong weights (benchmarks/agent_weights.py) and recorded runs
+of programs with a fault (benchmarks/agent_hosts.py), with the model before conversion.
 
 Whether a fault has an effect at all is decided without the tools: a missing dependency must give other outputs in some
 order that the engines may take, every other fault other outputs or an access that no memory has.

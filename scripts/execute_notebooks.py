@@ -20,6 +20,7 @@ from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "examples" / "notebook"
+_LONGEST_DIRECTORY = 70
 
 
 def notebooks() -> list[Path]:
@@ -30,7 +31,7 @@ def notebooks() -> list[Path]:
 def executed(path: Path) -> Any:
     """The notebook with fresh outputs, and with nothing in it that depends on the machine or the hour."""
     notebook: Any = nbformat.read(path, as_version=4)
-    with tempfile.TemporaryDirectory(prefix="tdb-") as directory:
+    with tempfile.TemporaryDirectory(prefix="tdb-", dir=_short_directory()) as directory:
         client = NotebookClient(
             notebook,
             timeout=120,
@@ -45,6 +46,12 @@ def executed(path: Path) -> Any:
     for number, cell in enumerate(notebook.cells, 1):
         cell.id = f"cell-{number}"
     return notebook
+
+
+def _short_directory() -> str | None:
+    """Directory for sockets, whose paths have at most 107 characters; None for the usual one."""
+    is_long = os.name == "posix" and len(tempfile.gettempdir()) > _LONGEST_DIRECTORY
+    return "/tmp" if is_long else None
 
 
 def _own_channels(directory: str) -> Config:

@@ -13,6 +13,9 @@ PAGE = 2400
 LINE = 320
 """Characters of a line: attributes of an op in final.mlir go on for thousands."""
 
+NEXT_LINE = 1200
+"""Characters of the next call, with up to three paths: shortened it would be of no use."""
+
 _MARK = re.compile(r"[<\uff1c\ufe64\u2039](?=[\W_]*data)", re.IGNORECASE)
 """What could pass for the beginning of a mark, whatever stands between or after."""
 
@@ -61,7 +64,8 @@ def _pages(text: str) -> list[str]:
     page: list[str] = []
     size = 0
     for line in text.splitlines():
-        piece = line.rstrip() if len(line) <= LINE else f"{line[:LINE]} ... ({len(line) - LINE:,} more)"
+        most = NEXT_LINE if line.startswith("next: ") else LINE
+        piece = line.rstrip() if len(line) <= most else f"{line[:most]} ... ({len(line) - most:,} more)"
         if page and size + len(piece) + 1 > PAGE:
             pages.append("\n".join(page))
             page, size = [], 0

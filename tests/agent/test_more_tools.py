@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -96,7 +97,7 @@ def test_the_run_of_a_host_program_is_judged(language: Path, tmp_path: Path) -> 
         assert right.startswith("nothing is wrong")
         wrong = await ask("judge_model", recording=str(dynamic / "early.tdbrec"), **given)
         assert "token 2, block_cache_0 (launch 9): it is given position_ids 3 instead of 4 at position 4" in wrong
-        assert "early.tdbrec -c 'goto " in wrong
+        assert re.search("early.tdbrec'? -c 'goto launch 9'", wrong)
         with pytest.raises(Refused, match="not below"):
             await ask("judge_model", recording="/etc/passwd", **given)
 

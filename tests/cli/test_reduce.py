@@ -51,6 +51,11 @@ def compiler(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str, *progra
     monkeypatch.setenv("PATH", f"{folder / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin")
 
 
+def quoted(path: Path) -> str:
+    """A path as a word of the shell."""
+    return shlex.quote(str(path))
+
+
 def again(found: Part, folder: Path) -> Level:
     """The level that a part's text is."""
     (folder / "again.mlir").write_text(found.text("weights.npz"), "utf-8")
@@ -179,7 +184,7 @@ def test_ops_are_added_until_the_compiler_fails_as_it_did(
     """The compiler's part is played by one that compiles three ops wrongly, and fewer not at all."""
     toy.spoil_scale()
     whole = toy.folder
-    copy = f"cp {whole}/*.npz {whole}/*.mlir . && cp -r {toy.context} reduced"
+    copy = f"cp {quoted(whole)}/*.npz {quoted(whole)}/*.mlir . && cp -r {quoted(toy.context)} reduced"
     compiler(tmp_path, monkeypatch, f'test "$(grep -c \'= "top.[A-HJ-V]\' reduced.mlir)" -ge 3 && {copy}')
     folder = tmp_path / "case"
     done = tdb_dap("reduce", toy.context, "-o", folder, "--quiet")
@@ -238,7 +243,7 @@ def test_notes_of_strangers_execute_nothing_else(step: str, toy: Compiled, tmp_p
     notes.write_text(json.dumps(content), "utf-8")
     case = tmp_path / "case"
     assert tdb_dap("reduce", toy.context, "-o", case, "--quiet").returncode == 0
-    os.system(f"sh {shlex.quote(str(case / 'reproduce.sh'))} > {shlex.quote(str(tmp_path / 'log'))} 2>&1")
+    os.system(f"sh {quoted(case / 'reproduce.sh')} > {quoted(tmp_path / 'log')} 2>&1")
     assert not sign.exists()
     programs = {line.split()[0] for line in (case / "reproduce.sh").read_text("utf-8").splitlines()[2:]}
     assert programs <= {"model_runner.py", "tpuc-opt", "cp"}
@@ -320,7 +325,7 @@ def test_a_table_of_the_whole_goes_along(toy: Compiled, tmp_path: Path, monkeypa
     content = json.loads(notes.read_text("utf-8"))
     content["commands"]["deploy_cmd"] += " --quantize_table mixed.txt"
     notes.write_text(json.dumps(content), "utf-8")
-    copy = f"cp {toy.folder}/*.npz {toy.folder}/*.mlir . && cp -r {toy.context} reduced"
+    copy = f"cp {quoted(toy.folder)}/*.npz {quoted(toy.folder)}/*.mlir . && cp -r {quoted(toy.context)} reduced"
     compiler(tmp_path, monkeypatch, f"test -f mixed.txt && {copy}")
     done = tdb_dap("reduce", toy.context, "-o", tmp_path / "case", "--quiet")
     assert "1 of 9 ops (top.MatMul), cut out of stage top" in done.stdout
@@ -373,7 +378,7 @@ def test_the_compiler_fails_with_one_op_as_with_all(tmp_path: Path) -> None:
     context = folder / "neck_bm1684x_int8"
     (folder / "context").rename(context)
     command = json.loads((context / "ref_files.json").read_text("utf-8"))["commands"]["deploy_cmd"]
-    assert os.system(f"cd {shlex.quote(str(folder))} && {command} > deploy.log 2>&1") == 0
+    assert os.system(f"cd {quoted(folder)} && {command} > deploy.log 2>&1") == 0
     case = tmp_path / "case"
     done = tdb_dap("reduce", context, "-o", case, "--quiet")
     assert done.returncode == 0, done.stderr

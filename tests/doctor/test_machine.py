@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import socket
 import sys
 from pathlib import Path
@@ -78,9 +79,9 @@ def test_the_command_of_another_installation_is_noted(tmp_path: Path, monkeypatc
         found = only(machine.command(here))
         seen[folder] = (found.status, found.mend)
     assert seen == {
-        "none": ("note", f"export PATH={tmp_path / 'own'}:$PATH"),
+        "none": ("note", f"export PATH={shlex.quote(str(tmp_path / 'own'))}:$PATH"),
         "own": ("ok", ""),
-        "other": ("note", f"{tmp_path / 'other' / 'tdb-dap'} doctor"),
+        "other": ("note", f"{shlex.quote(str(tmp_path / 'other' / 'tdb-dap'))} doctor"),
         "links": ("ok", ""),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sqlite3
 import stat
@@ -72,7 +73,7 @@ def test_the_command_of_a_case_shows_what_is_wrong(tmp_path: Path) -> None:
     spoil_reference(folder / "toy")
     run(folder, store)
     ((command,),) = rows(store, "SELECT command FROM cases")
-    words = str(command).split()
+    words = shlex.split(str(command))
     assert words[0] == "tdb-dap"
     assert tdb_dap(*words[1:], "--quiet").returncode == 1
 
@@ -119,7 +120,7 @@ def test_a_case_that_hangs_eats_memory_or_dies_is_a_result(tmp_path: Path) -> No
         "eats": f"{sys.executable} -c 'import time; x = b\"1\" * 400_000_000; time.sleep(100)'",
         "dies": "kill -SEGV $$",
         "refuses": "echo it is too large >&2; exit 3",
-        "works": f"cp -r {tmp_path / 'toy'}/. {{out}}",
+        "works": f"cp -r {shlex.quote(str(tmp_path / 'toy'))}/. {{out}}",
     }
     cases = [
         {

@@ -30,7 +30,8 @@ class Float8:
         exponent, mantissa = words >> self.mantissa & ((1 << self.exponent) - 1), words & ((1 << self.mantissa) - 1)
         bias = (1 << (self.exponent - 1)) - 1
         leading = (exponent > 0).astype(np.int64) << self.mantissa
-        numbers = np.ldexp((leading | mantissa).astype(np.float64), np.maximum(exponent, 1) - bias - self.mantissa)
+        power = np.maximum(exponent, 1) - bias - self.mantissa
+        numbers = np.ldexp((leading | mantissa).astype(np.float64), power.astype(np.intc))
         if self.has_infinity:
             top = exponent == (1 << self.exponent) - 1
             numbers[top] = np.where(mantissa[top] == 0, np.inf, np.nan)

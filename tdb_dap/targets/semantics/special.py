@@ -70,7 +70,8 @@ def exponential(x: Operation) -> tuple[Array, Array, Array]:
     rows = x["series"].numbers[0, np.arange(numbers.shape[1]) % x["series"].bits.shape[1], 0]
     series = without_subnormals(rows, FLUSHED_F16)
     place = step.astype(np.int64)
-    exact = np.ldexp(table[place % op.TABLE], integers.astype(np.int64) + place // op.TABLE)
+    shift = (integers.astype(np.int64) + place // op.TABLE).astype(np.intc)  # ldexp takes no longer ones on Windows
+    exact = np.ldexp(table[place % op.TABLE], shift)
     power = rounded(without_subnormals(exact, FLUSHED_F16))
     total = np.broadcast_to(series[None, :, None, -1:], numbers.shape)
     for k in range(series.shape[1] - 2, -1, -1):

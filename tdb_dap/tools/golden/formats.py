@@ -78,7 +78,7 @@ class TensorType:
         fraction, least = _FRACTIONS[self.storage]
         with np.errstate(all="ignore"):
             exponent = np.where(np.isfinite(numbers) & (numbers != 0), np.frexp(numbers)[1] - 1, least)
-        return np.ldexp(1.0, np.maximum(exponent, least) - fraction)
+        return np.ldexp(1.0, (np.maximum(exponent, least) - fraction).astype(np.intc))
 
     def clipped(self, numbers: Array) -> Array:
         """``numbers`` within what the format can hold, not rounded; floats as they are."""
