@@ -63,7 +63,8 @@ class ChildProcess:
         answer = self._ask(setup)
         if isinstance(answer, Refused):
             self.close()
-            raise BadInput(f"{setup.library}: cannot be loaded: {answer.why}; get it anew: tdb-dap backends fetch")
+            why = answer.why.removeprefix(f"{setup.library}: ")  # the loader names the file, too
+            raise BadInput(f"{setup.library}: cannot be loaded: {why}; get it anew: tdb-dap backends fetch")
 
     def _started(self, connection: socket.socket, setup: Setup) -> subprocess.Popen[bytes]:
         """The process that serves a connection."""
