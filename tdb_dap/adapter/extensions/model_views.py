@@ -7,8 +7,9 @@ They are described in docs/requests.md. All of them look at the program as it is
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec.structs import asdict
 
 from tdb_dap.adapter.console.checking import compared_rows
 from tdb_dap.adapter.protocol.model import ProtocolModel, plain
