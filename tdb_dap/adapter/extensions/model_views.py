@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec.structs import asdict
+from msgspec import to_builtins
 
 from tdb_dap.adapter.console.checking import compared_rows
 from tdb_dap.adapter.protocol.model import ProtocolModel, plain
@@ -201,10 +201,7 @@ def memory_map(session: Session, arguments: MemoryMapArguments) -> MemoryMap:
                 "size": size,
                 "used": use.used,
                 "fragmentation": use.fragmentation,
-                "residents": [
-                    {**asdict(resident), "space": resident.space.value, "alive": resident in alive}
-                    for resident in timeline.residents
-                ],
+                "residents": [{**to_builtins(resident), "alive": resident in alive} for resident in timeline.residents],
             }
         )
     regions: list[Region] = [
