@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 import numpy as np
+from msgspec.structs import replace
 
 from tdb_dap.engine.program.schedule import Border, HostStep, NetStep, Schedule, Step, copied, filled
 from tdb_dap.tools.llm.answering import MASKED, answer

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from tdb_dap.engine.hardware.dtypes import Array
 
@@ -15,13 +15,11 @@ Lines = tuple[int, Array, Array]
 """The first position, and keys and values from there on, (positions, line)."""
 
 
-@dataclass
-class Origins:
+class Origins(Struct):
     """States and lines of the cache that launches have made, to find wrong inputs among them.
 
-    ``lines``: by layer; ``states``: a title such as ``block_1 at token 2`` -> rows
-    of hidden states, and the position of the first; ``rest``: layer and cache -> the line of the next position, as it
-    was before a launch wrote it.
+    ``lines``: by layer; ``states``: a title such as ``block_1 at token 2`` -> the position of the first row, and rows of
+    states; ``rest``: layer and cache -> the line of the next position, as it was before a launch wrote it.
     """
 
     lines: dict[int, list[Lines]] = field(default_factory=dict[int, "list[Lines]"])

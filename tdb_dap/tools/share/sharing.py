@@ -9,10 +9,11 @@ import shutil
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from tdb_dap.engine.files.atomic_files import whole_path, write_text
 from tdb_dap.engine.files.context import Context
@@ -31,8 +32,7 @@ ENGINE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.z
 Role = Literal["model", "source", "inputs", "reference"]
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """A file of a page: ``path`` on this machine, its ``role``, ``what`` it is in words."""
 
     path: Path
