@@ -18,8 +18,8 @@ Lines = tuple[int, Array, Array]
 class Origins(Struct):
     """States and lines of the cache that launches have made, to find wrong inputs among them.
 
-    ``lines``: by layer; ``states``: a title such as ``block_1 at token 2`` -> the position of the first row, and rows of
-    states; ``rest``: layer and cache -> the line of the next position, as it was before a launch wrote it.
+    ``lines``: by layer; ``states``: a title such as ``block_1 at token 2`` -> position of the first row, and the rows;
+    ``rest``: layer and cache -> the line of the next position, as it was before a launch wrote it.
     """
 
     lines: dict[int, list[Lines]] = field(default_factory=dict[int, "list[Lines]"])
