@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import Any, TypeVar, get_type_hints
 
 import msgspec
@@ -41,9 +40,7 @@ def validated(model: type[Model], given: Mapping[str, Any]) -> Model:
     """The model for what a client has sent; BadArguments names each field that is wrong."""
     try:
         return msgspec.convert(given, model)
-    except (ValueError, RecursionError) as error:  # msgspec.ValidationError is one; so is half a surrogate pair
-        if find_spec("pydantic") is None:  # in a browser
-            raise BadArguments(str(error)) from None
+    except (ValueError, RecursionError):  # msgspec.ValidationError is one; so is half a surrogate pair
         return _converted(model, given)
 
 
