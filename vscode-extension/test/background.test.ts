@@ -2,10 +2,11 @@
 import "./vscode";
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { AdapterProcess, type Death } from "../src/adapter/process";
 import { BackgroundProgram } from "../src/programs/background";
 
 /** An adapter that answers requests as this function, in JavaScript, says: with events and a body, or an error. */
-const adapter = (answers: string) => ({
+const adapter = (answers: string) => (onDeath: (death: Death) => void) => new AdapterProcess({
   executable: process.execPath,
   args: [
     "-e",
@@ -29,7 +30,7 @@ const adapter = (answers: string) => ({
     });
     process.stdin.on("end", () => process.exit(0));`,
   ],
-});
+}, onDeath);
 
 const WORKING = `(request) => {
   const { command } = request;

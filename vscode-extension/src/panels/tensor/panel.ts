@@ -6,6 +6,7 @@ import type { Program } from "../../programs/program";
 import { answer } from "../answer";
 import { frame } from "../frame";
 import { VIEWS_COLUMN } from "../room";
+import { fromBase64 } from "./bytes";
 import { fileOf } from "./save";
 
 /** The type of its tabs. */
@@ -85,7 +86,7 @@ export class TensorPanel {
     });
     if (target === undefined) return;
     const content =
-      format === "png" ? Buffer.from(picture ?? "", "base64") : await fileOf(this.program, format, subject, of);
+      format === "png" ? fromBase64(picture ?? "") : await fileOf(this.program, format, subject, of);
     await vscode.workspace.fs.writeFile(target, content);
   }
 }
