@@ -1,5 +1,5 @@
 // Bundles the extension and its pages into dist/, with --tests the unit tests into out/test/, or with --report FOLDER the
-// program of the reports of the Python package. With TDB_DAP_ENGINE also the engine for browsers.
+// program of the reports of the Python package. With TDB_DAP_WEB_ENGINE, a folder, also the engine for browsers.
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
@@ -63,7 +63,7 @@ if (!tests) {
     alias: { "node:path": "./src/web/path.ts", "node:fs": "./src/web/fs.ts" },
   });
   await build({ ...page, entryPoints: ["pages/web/worker.ts"], outfile: "dist/web/worker.js", target: "chrome122" });
-  copyEngine(process.env.TDB_DAP_ENGINE);
+  copyEngine(process.env.TDB_DAP_WEB_ENGINE);
   const sample = (name) => !name.endsWith(".py") && !name.endsWith("__pycache__");
   cpSync("../tdb_dap/sample", "dist/sample", { recursive: true, filter: sample });
 }

@@ -51,8 +51,8 @@ async function filesBelow(folder: vscode.Uri, depth = 0): Promise<vscode.Uri[]> 
     entries.map(([name, type]) => {
       const uri = vscode.Uri.joinPath(folder, name);
       const isFolder = (type & vscode.FileType.Directory) !== 0 && !/^(node_modules|\.git)$/.test(name);
-      if (isFolder) return depth < DEEPEST ? filesBelow(uri, depth + 1) : [];
-      return isBmodel(name) || isRecording(name) ? [uri] : [];
+      if (isFolder) return depth < DEEPEST ? filesBelow(uri, depth + 1) : Promise.resolve([]);
+      return Promise.resolve(isBmodel(name) || isRecording(name) ? [uri] : []);
     }),
   );
   return below.flat().slice(0, MODELS_LISTED);

@@ -26,6 +26,4 @@ export type ToWorker = StartWorker | WriteFiles | ProtocolText;
 
 /** `progress`: what it is doing; `failed`: why it has ended; `over`: the session has ended as it should. */
 export type FromWorker =
-  | ProtocolText
-  | { readonly kind: "progress" | "failed"; readonly text: string }
-  | { readonly kind: "over" };
+  ProtocolText | { readonly kind: "progress" | "failed"; readonly text: string } | { readonly kind: "over" };

@@ -22,7 +22,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const sessions = new CurrentSession(hub);
   const pool = workerPool(context.extensionUri);
   const changed = new vscode.EventEmitter<void>();
-  const setUp: SetUp = { onDidChange: changed.event, setUp: () => refusal(vscode.l10n.t("Set Up Debugger")) };
+  const setUp: SetUp = { onDidChange: changed.event, setUp: () => refusal("tdb-dap") };
   context.subscriptions.push(
     problems,
     hub,
@@ -32,7 +32,7 @@ export function activate(context: vscode.ExtensionContext): void {
     log(),
     ...registerSessions(context.extensionUri),
     ...registerStartCommands(),
-    ...registerUnavailable(),
+    ...registerUnavailable(context.extension),
     ...registerInSight(hub),
     ...registerHovers(),
     ...registerInlineValues(hub),

@@ -42,12 +42,15 @@ export class Mount {
 
   /** The files of a launch: of the model's folder, and those that the configuration names. */
   async contents(launch: Launch): Promise<Contents> {
-    const named = NAMED.flatMap((name) => launch[name] ?? []).filter((value) => typeof value === "string" && isUri(value));
+    const named = NAMED.flatMap((name) => launch[name] ?? []).filter(
+      (value) => typeof value === "string" && isUri(value),
+    );
     const listed = await Promise.all(named.map((value) => filesAt(uriOf(value as string))));
     const uris = new Map(listed.flat().map((uri) => [this.pathOf(uri), uri]));
     const sizes = await Promise.all([...uris.values()].map((uri) => vscode.workspace.fs.stat(uri)));
     const total = sizes.reduce((sum, { size }) => sum + size, 0);
-    if (total > MOST) throw new Error(vscode.l10n.t("the model's files are {0} MB; a browser takes 1,024.", total >> 20));
+    if (total > MOST)
+      throw new Error(vscode.l10n.t("the model's files are {0} MB; a browser takes 1,024.", total >> 20));
     const read = async ([path, uri]: [string, vscode.Uri]) =>
       [path, new Uint8Array(await vscode.workspace.fs.readFile(uri))] as const;
     return Object.fromEntries(await Promise.all([...uris].map(read)));

@@ -1,24 +1,34 @@
-/** What needs a process, a port or the files of this machine, and says so by its name. */
+/** What needs a process, a port or local files, and says so by its name. */
 import * as vscode from "vscode";
 import { COMMANDS, INTERNAL } from "../contributions";
 
-export function registerUnavailable(): vscode.Disposable[] {
-  const titles: Readonly<Record<string, string>> = {
-    [COMMANDS.open]: vscode.l10n.t("Open Compiled Model"),
-    [COMMANDS.sample]: vscode.l10n.t("Debug the Sample"),
-    [COMMANDS.diagnostics]: vscode.l10n.t("Show Diagnostics"),
-    [COMMANDS.setUp]: vscode.l10n.t("Set Up Debugger"),
-    [COMMANDS.reference]: vscode.l10n.t("Choose Reference"),
-    [COMMANDS.input]: vscode.l10n.t("Choose Inputs"),
-    [COMMANDS.debugRecording]: vscode.l10n.t("Debug Recording"),
-    [COMMANDS.recordAndDebug]: vscode.l10n.t("Record and Debug"),
-    [COMMANDS.letAgentLook]: vscode.l10n.t("Let an Agent Look"),
-    [INTERNAL.ask]: vscode.l10n.t("Ask Language Model"),
-    [INTERNAL.floatModel]: vscode.l10n.t("Choose Float Model"),
-  };
-  return Object.entries(titles).map(([command, title]) =>
-    vscode.commands.registerCommand(command, () => refusal(title)),
-  );
+/** As package.json declares commands, in the language of the editor. */
+interface Declared {
+  readonly contributes: { readonly commands: readonly { readonly command: string; readonly title: string }[] };
+}
+
+const { open, sample, diagnostics, setUp, reference, input, debugRecording, recordAndDebug, letAgentLook } = COMMANDS;
+const UNAVAILABLE = [
+  open,
+  sample,
+  diagnostics,
+  setUp,
+  reference,
+  input,
+  debugRecording,
+  recordAndDebug,
+  letAgentLook,
+] as const;
+
+export function registerUnavailable(extension: vscode.Extension<unknown>): vscode.Disposable[] {
+  const { commands } = (extension.packageJSON as Declared).contributes;
+  const titleOf = (id: string) => commands.find(({ command }) => command === id)?.title ?? id;
+  const refused = (id: string, title: string) => vscode.commands.registerCommand(id, () => refusal(title));
+  return [
+    ...UNAVAILABLE.map((id) => refused(id, titleOf(id))),
+    refused(INTERNAL.ask, titleOf(COMMANDS.answer)),
+    refused(INTERNAL.floatModel, titleOf(COMMANDS.answer)),
+  ];
 }
 
 /** Say that something cannot be done here. False: it was not done. */

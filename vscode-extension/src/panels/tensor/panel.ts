@@ -85,8 +85,7 @@ export class TensorPanel {
       ...(folder && { defaultUri: vscode.Uri.joinPath(folder, name) }),
     });
     if (target === undefined) return;
-    const content =
-      format === "png" ? fromBase64(picture ?? "") : await fileOf(this.program, format, subject, of);
+    const content = format === "png" ? fromBase64(picture ?? "") : await fileOf(this.program, format, subject, of);
     await vscode.workspace.fs.writeFile(target, content);
   }
 }
