@@ -14,8 +14,11 @@ export class History {
   private key = "";
   private shown = 0;
 
-  /** `go`: to a moment; undefined: to the present one. */
-  constructor(private readonly go: (ordinal: number | undefined) => void) {}
+  /** `go`: to a moment; undefined: to the present one. `open`: shows all versions, or hides them. */
+  constructor(
+    private readonly go: (ordinal: number | undefined) => void,
+    private readonly open: () => void,
+  ) {}
 
   /** All writers of the tensor, or with an index those of an element. */
   async show(subject: Subject, ordinal: number, index = this.index): Promise<void> {
@@ -79,6 +82,10 @@ export class History {
         },
         { title: t("Show the present moment") },
       ),
+      button(t("Versions"), this.open, {
+        id: "versions",
+        title: t("Every version: who wrote and read it, its picture"),
+      }),
       html("span", { class: "chips" }, ...chips),
     );
     this.element.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });

@@ -15,6 +15,7 @@ export const TENSOR_VIEW = "tdb.tensor";
 /** One tensor in an editor tab. It asks the adapter of its session for what it draws. */
 export class TensorPanel {
   private readonly panel: vscode.WebviewPanel;
+  private readonly history: boolean;
   private over = false;
 
   constructor(
@@ -23,6 +24,7 @@ export class TensorPanel {
     private readonly subject: Subject,
     description: TensorDescription,
     closed: (panel: TensorPanel) => void,
+    history = false,
   ) {
     this.panel = vscode.window.createWebviewPanel(TENSOR_VIEW, description.title, VIEWS_COLUMN, {
       enableScripts: true,
@@ -32,6 +34,7 @@ export class TensorPanel {
     const { webview } = this.panel;
     webview.onDidReceiveMessage((message: FromTensorPage | Ask) => void this.receive(message));
     webview.html = frame(webview, root, "tensor", vscode.l10n.t("Tensor"));
+    this.history = history;
     this.panel.onDidDispose(() => {
       this.over = true;
       closed(this);
@@ -65,7 +68,7 @@ export class TensorPanel {
   private async receive(message: FromTensorPage | Ask): Promise<void> {
     switch (message.type) {
       case "ready":
-        this.send({ type: "show", subject: this.subject });
+        this.send({ type: "show", subject: this.subject, history: this.history });
         break;
       case "ask":
         this.send(await answer(this.program, message));
