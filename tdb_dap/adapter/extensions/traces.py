@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 100_000
 """Rows of one answer."""
 
-_READERS = 8
+_READERS = 3
 """Readers of a version that are named."""
 
 

@@ -6,9 +6,9 @@ import { cellText, lettersOf, rowsInSight, sideOf, type ColumnName, type Hit } f
 
 /** Pixels of a row, as in trace.css. */
 const ROW = 20;
-/** Letters of a column, and of the space between two. */
+/** Letters of a column at most, and pixels between two. */
 const MOST_LETTERS = 28;
-const GAP = 2;
+const PADDING = 10;
 
 /** Columns whose text starts at the left. */
 const TEXTS: ReadonlySet<ColumnName> = new Set(["command", "op", "name", "slice"]);
@@ -56,16 +56,16 @@ export class Grid {
     this.element.scrollTop = 0;
     const widths = columns.map((column, i) => {
       const texts = all.map(({ row }) => cellText(row, column));
-      return lettersOf(titles[i] ?? "", texts, MOST_LETTERS) + GAP;
+      return lettersOf(titles[i] ?? "", texts, MOST_LETTERS);
     });
     this.columnGroup.replaceChildren(
       ...widths.map((letters) => {
         const column = html("col");
-        column.style.width = `${String(letters)}ch`;
+        column.style.width = widthOf(letters);
         return column;
       }),
     );
-    this.table.style.width = `${String(widths.reduce((sum, letters) => sum + letters, 0))}ch`;
+    this.table.style.width = `calc(${["0px", ...widths.map(widthOf)].join(" + ")})`;
     this.drawHead();
   }
 
@@ -180,6 +180,11 @@ export class Grid {
     this.element.scrollTop = Math.min(Math.max(scrollTop, (to + 1) * ROW - room), to * ROW);
     this.draw();
   }
+}
+
+/** As CSS has it, with the space between two. */
+function widthOf(letters: number): string {
+  return `calc(${String(letters)}ch + ${String(PADDING)}px)`;
 }
 
 function classOf(column: ColumnName): string {
