@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import tdb_dap
-
 from tdb_dap.cli.main import main
 from tdb_dap.tools.share.engine import MANIFEST
 from tdb_dap.tools.share.sharing import ENGINE
@@ -76,13 +75,18 @@ def test_without_weights_no_value_of_a_weight_is_in_the_page(tmp_path: Path) -> 
     assert other.read_text() == text
 
 
+def _code(words: list[str]) -> int | str | None:
+    """Exit code of a command, also where the parser of options ends it."""
+    try:
+        return main(words)
+    except SystemExit as end:
+        return end.code
+
+
 @pytest.mark.parametrize("more", [("--at", "5"), ("--with-weights",)])
 def test_without_weights_there_are_no_moments(more: tuple[str, ...], tmp_path: Path) -> None:
     words = ["share", str(TOY), "-o", str(tmp_path / "page.html"), "--no-weights", *more]
-    try:
-        assert main(words) == 2
-    except SystemExit as refused:
-        assert refused.code == 2
+    assert _code(words) == 2
     assert not (tmp_path / "page.html").exists()
 
 
