@@ -6,13 +6,14 @@ python -m scripts.record_api --check    exit 1 if the record is not what there i
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import inspect
 import json
 import sys
 import types
 from typing import Any
+
+from msgspec import Struct
 
 from scripts.generated import ROOT
 from tdb_dap import api
@@ -38,11 +39,12 @@ def _class(thing: type[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if issubclass(thing, enum.Enum):
         return {member.name: member.value for member in thing}
-    if "__init__" in vars(thing) or dataclasses.is_dataclass(thing):
+    fields = thing.__struct_fields__ if issubclass(thing, Struct) else ()
+    if "__init__" in vars(thing) or fields:
         found["()"] = _signature(thing)
-    if dataclasses.is_dataclass(thing):
-        found["fields"] = [field.name for field in dataclasses.fields(thing) if not field.name.startswith("_")]
-    for name in sorted(dir(thing)):
+    if fields:
+        found["fields"] = [name for name in fields if not name.startswith("_")]
+    for name in sorted({*dir(thing)} - {*fields}):
         owner = next((base for base in thing.__mro__ if name in vars(base)), object)
         if name.startswith("_") or not owner.__module__.startswith("tdb_dap"):
             continue

@@ -8,7 +8,7 @@ from scripts.recipes.recipe import Change, Recipe
 _TABLE = (ROOT / "tdb_dap" / "targets" / "isa" / "sg2380.json").read_text("utf-8").replace("sg2380", "sg1234", 1)
 _PAGE = '''"""SG1234: as SG2380."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from tdb_dap.targets.chips.sg2380 import SG2380
 

@@ -19,13 +19,14 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from msgspec.structs import replace
 
 from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.compare.dataflow import Producers

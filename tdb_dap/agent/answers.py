@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tdb_dap.errors import BadInput
 
@@ -26,8 +27,7 @@ RULES = (
 """Instructions of the server."""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """``summary``: of the server; ``quoted``: what the debugger printed; ``following``: the next good question."""
 
     summary: str

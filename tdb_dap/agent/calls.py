@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import TdbError
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from tdb_dap.tools.sanitize.schema import SanitizerReport
 
 
-@dataclass(frozen=True)
-class Printed:
+class Printed(Struct, frozen=True):
     """``text``: what a terminal shows; ``page``, ``report``: of a check, of the sanitizers."""
 
     is_wrong: bool

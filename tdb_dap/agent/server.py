@@ -6,12 +6,12 @@ import inspect
 import itertools
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
+from msgspec import Struct
 
 from tdb_dap.agent.answers import RULES, Answer
 from tdb_dap.agent.session import Session
@@ -96,8 +96,7 @@ def _add_resources(server: MCPServer[Any], session: Session) -> None:
         return SKILL.read_text("utf-8")
 
 
-@dataclass(frozen=True)
-class _Given:
+class _Given(Struct, frozen=True):
     """An answer whose pages may be asked for: with the same arguments, as long as model and moment are the same."""
 
     arguments: dict[str, Any]

@@ -7,8 +7,9 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tdb_dap.errors import BadInput
 from tdb_dap.system.user_directories import cache_directory
@@ -16,8 +17,7 @@ from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 
 
-@dataclass(frozen=True)
-class LibraryPath:
+class LibraryPath(Struct, frozen=True):
     """A directory to look into, and in words where it comes from."""
 
     directory: Path

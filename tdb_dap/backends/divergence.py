@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.memory import Memory
@@ -26,8 +26,7 @@ class Results:
         self.words = [memory.read(view) for _, view in self.views]
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """``elements``: numbers that differ; ``nan_only``: NaNs that differ in sign or payload only;
 
     ``stray``: bytes outside of every result that the other side has changed; ``text``: None if nothing counts.

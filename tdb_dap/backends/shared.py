@@ -5,9 +5,10 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.backends.messages import Area, Emulator, Setup
 from tdb_dap.engine.hardware.geometry import Geometry, Space
@@ -20,8 +21,7 @@ _CHUNK = 1 << 20
 _KINDS = {Space.GLOBAL: "ddr", Space.L2: "l2", Space.LOCAL: "local", Space.STATIC: "static"}
 
 
-@dataclass(frozen=True)
-class AreaOffset:
+class AreaOffset(Struct, frozen=True):
     """Position of an area in the debugger's memories: ``start`` is the offset of its first byte in the space."""
 
     space: Space

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import Struct
+
 from tdb_dap.errors import BadInput
 from tdb_dap.system.ports import BACKEND_TOKEN
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from tdb_dap.tools.llm.opening import PromptOptions
     from tdb_dap.tools.model_options import ModelOptions
 
-_T = TypeVar("_T")
+_T = TypeVar("_T", bound=Struct)
 
 INPUTS = ".npz by input name, or raw .dat (default: zeros)"
 
@@ -143,9 +145,9 @@ def given_model(arguments: argparse.Namespace) -> ModelOptions:
 
 
 def filled(options: type[_T], arguments: argparse.Namespace, **others: Any) -> _T:
-    """A data class of options with those that were given under the names of its fields, and ``others``."""
-    fields: dict[str, Any] = options.__dataclass_fields__  # type: ignore[attr-defined]
-    return options(**{name: value for name, value in vars(arguments).items() if name in fields} | others)
+    """A record of options with those that were given under the names of its fields, and ``others``."""
+    given = {name: value for name, value in vars(arguments).items() if name in options.__struct_fields__}
+    return options(**given | others)
 
 
 def prompt_options(parser: argparse.ArgumentParser, with_pipeline: bool = True) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from pydantic import BaseModel, ValidationError
 
 from tdb_dap.engine.files import limits
@@ -28,8 +28,7 @@ _FILES = tuple(
 )
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(Struct, frozen=True):
     """A compiled model. ``program``: None where it could not be read, and ``reason`` says why."""
 
     program: Program | None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from tdb_dap.engine.source.op_graph import tensor_type
 from tdb_dap.language.hover import operand_types
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 _HIDDEN = ("top.None", "tpu.Yield", "return", "func.return")
 
 
-@dataclass
-class Entry:
+class Entry(Struct):
     """``line``, ``end_line``: from 0."""
 
     name: str

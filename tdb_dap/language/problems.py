@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from tdb_dap.language.models import sanitized
 from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding
@@ -17,8 +18,7 @@ STATIC_LIMIT = 200_000
 """Commands up to which a model is looked through unasked; larger ones take ``tdb-dap sanitize``."""
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """``line``: from 0; ``code``: the sanitizer or check; ``related``: other places, with what they are."""
 
     line: int

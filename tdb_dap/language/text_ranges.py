@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class TextRange:
+
+class TextRange(Struct, frozen=True):
     """A range of a line: line and columns from 0."""
 
     uri: str

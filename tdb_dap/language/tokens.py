@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Kind = Literal["value", "op", "location", "alias", "function", "address"]
 
@@ -18,8 +19,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(Struct, frozen=True):
     """``start``, ``end``: columns, from 0."""
 
     kind: Kind

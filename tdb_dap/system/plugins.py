@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -25,8 +26,7 @@ GROUPS = {
 """Last part of an entry-point group -> what its plugins are."""
 
 
-@dataclass(frozen=True)
-class Plugin:
+class Plugin(Struct, frozen=True):
     """One entry point. ``loaded``: the object that it names, None if ``problem`` says why it could not be loaded."""
 
     group: str

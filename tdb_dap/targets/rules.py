@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -29,8 +28,7 @@ class Extremum(Enum):
     TWO_CHAINS = "two chains"
 
 
-@dataclass(frozen=True, eq=False)
-class Rules(Conventions):
+class Rules(Conventions, frozen=True, eq=False):
     """``channel_group``: channels whose 16-bit products the cube adds exactly before it rounds.
 
     ``nan_wins``: in such a sum a NaN beats an infinity; ``flushes_bf16_extremum``: results of maximum and minimum over
@@ -111,10 +109,6 @@ class Rules(Conventions):
     def first_bias(self, family: str, bias: Array, is_constant: bool) -> Array:
         """The bias of a sum of float32, or -0, which adds nothing."""
         return np.full_like(bias, -0.0) if family in self.absent_bias and is_constant and not bias.any() else bias
-
-    # What comes from Conventions compares the fields of those alone, in which two chips may agree.
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
 
     def does_lack(self, family: str, operation: int) -> bool:
         """Whether it is not known what the chip computes for an operation of a family."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger
@@ -25,8 +26,7 @@ class Opens(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class ModelOptions:
+class ModelOptions(Struct, frozen=True):
     """A model, its data and the backend that executes it, as ``open_debugger`` takes them."""
 
     context: Path

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tdb_dap.engine.recording.format import Event, event
 from tdb_dap.engine.recording.payloads import Mark, Name

@@ -60,7 +60,8 @@ def test_the_answer_to_initialize_is_what_the_handlers_declare(client: DapClient
 
 
 def test_a_request_before_initialize_finds_its_handler() -> None:
-    moment, unknown, _ = answers([{"command": "tdb/moment"}, {"command": "nothing"}, {"command": "disconnect"}], ())
+    # Without a disconnect, which is answered after two seconds, however long the machine takes to load the handlers.
+    moment, unknown = answers([{"command": "tdb/moment"}, {"command": "nothing"}], ())
     assert moment["message"] == "no program is loaded"
     assert unknown["message"] == "the request 'nothing' is not supported"
 

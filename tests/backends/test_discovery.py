@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tdb_dap.backends import fetch
 from tdb_dap.backends.cmodel import VendorBackend

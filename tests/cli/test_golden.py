@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import lzma
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tdb_dap.engine.compare.finding import Role
 from tdb_dap.engine.hardware.dtypes import Array

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import asdict
 
 from tdb_dap.cli.main import COMMANDS
 from tdb_dap.engine.files.context import Context
@@ -71,7 +72,7 @@ def test_what_is_named_is_not_said_to_be_found(model: Path) -> None:
 
 def test_every_file_of_data_that_a_context_finds_is_one_that_is_named(model: Path) -> None:
     found = Context.find(model)
-    data = {path for path in vars(found).values() if path not in (found.directory, found.bmodel, None)}
+    data = {path for path in asdict(found).values() if path not in (found.directory, found.bmodel, None)}
     assert data - {found.mlir, found.locations} == {found.inputs, found.reference}
     assert None not in (found.inputs, found.reference)
 

@@ -190,7 +190,7 @@ def test_compressed_weights_count_with_the_bytes_that_they_unpack_to() -> None:
 
 
 def test_a_chip_of_unknown_speed_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from tdb_dap.targets.chips import bm1684x
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import force_setattr, replace
 
 from tdb_dap.cli.main import main
 from tdb_dap.engine.cvimodel import Cvimodel, read_cvimodel
@@ -135,13 +136,11 @@ def changed_section(name: str, change: Callable[[CviSection], CviSection], folde
     """A model in whose description a section says something else."""
     model = Cvimodel(written(folder, TOY))
     sections = tuple(change(each) if each.name == name else each for each in model.description.sections)
-    object.__setattr__(model.description, "sections", sections)
+    force_setattr(model.description, "sections", sections)
     return model
 
 
 def test_an_encrypted_section_is_named(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     from tdb_dap.engine.cvimodel.metadata import metadata_of
 
     model = changed_section("subfunc_1", lambda section: replace(section, is_encrypted=True), tmp_path)
@@ -156,8 +155,6 @@ def literals(data: bytes) -> bytes:
 
 
 def test_a_compressed_section_is_unpacked_and_bounded(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     model = Cvimodel(written(tmp_path, TOY))
     [plain] = [each for each in model.description.sections if each.kind == WEIGHTS]
     weights = model.bytes_of(model.span_of(plain), "the weights").tobytes()

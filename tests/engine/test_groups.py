@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from msgspec.structs import asdict
 
 from tdb_dap.engine.commands.commands import ENGINES, Columns
 
@@ -33,6 +34,6 @@ def test_ids_go_on_where_the_group_before_ended() -> None:
 
 def test_the_first_group_keeps_its_ids() -> None:
     nothing = group(("dma", 1, 0))
-    empty = Columns(**{name: values[:0] for name, values in vars(nothing).items()})
+    empty = Columns(**{name: values[:0] for name, values in asdict(nothing).items()})
     only = group(("dma", 1, 0), ("tiu", 1, 1))
     assert only.continuing(empty).id.tolist() == [1, 1]

@@ -6,11 +6,11 @@ import re
 import warnings
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.hardware.dtypes import UI8

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, Region, zeros

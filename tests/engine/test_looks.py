@@ -177,13 +177,11 @@ def test_plugins_see_what_they_ask_for_or_all_where_they_do_not_know_the_questio
             raise ValueError("no")
 
     debugger = opened(TOY)
-    plugin = Plugin.__new__(Plugin)
+    plugin = Plugin("observers", "some", "some:Some", "package", "1.0", None)
     plain, some = Plain(), Some([5], stops_at=-1)
     for observer in (plain, some, Wrong()):
         debugger.observers.append(Guarded(plugin, observer))  # type: ignore[arg-type]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Plugin, "title", "a plugin")
-        debugger.run()
+    debugger.run()
     assert plain.seen == list(range(len(debugger.program.commands)))
     assert some.seen == [5]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges, parse, ranges_name, share_a_byte
 from tdb_dap.engine.hardware.dtypes import F16, F32, SI4, UI8

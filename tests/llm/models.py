@@ -7,10 +7,10 @@ import lzma
 import shutil
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.machine.machine import Machine

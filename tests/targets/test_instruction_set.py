@@ -5,12 +5,12 @@ from __future__ import annotations
 import lzma
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import tdb_dap
 from tdb_dap.engine.bmodel.writing import Model, Stream

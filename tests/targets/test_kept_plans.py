@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.targets import kernel

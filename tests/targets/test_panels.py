@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.targets import kernel

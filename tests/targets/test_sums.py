@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, DType
 from tdb_dap.targets import kernel

@@ -7,11 +7,11 @@ import lzma
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tdb_dap.engine.bmodel import Bmodel
 from tdb_dap.engine.hardware.dtypes import Array

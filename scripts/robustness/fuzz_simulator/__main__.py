@@ -15,11 +15,11 @@ import sys
 import time
 import zlib
 from collections import Counter, defaultdict
-from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from scripts.robustness.fuzz_simulator.bench import Bench
 from scripts.robustness.fuzz_simulator.contents import KINDS

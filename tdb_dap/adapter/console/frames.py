@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tdb_dap.adapter.console.breakpoints import set_breakpoint
 from tdb_dap.adapter.console.inspecting import TOPICS
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.control.stops import Stop
 
 
-@dataclass(frozen=True)
-class _Level:
+class _Level(Struct, frozen=True):
     """A frame of the call stack. ``text``: its name and place."""
 
     frame: Frame

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from textwrap import wrap
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tdb_dap.adapter.console.gdb_words import translated
 from tdb_dap.adapter.requests.scopes import names_at
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 Act = Callable[["Session", str, "Frame | None"], str]
 
 
-@dataclass(frozen=True)
-class Verb:
+class Verb(Struct, frozen=True):
     """``usage``: how it is written; ``help``: what it does; ``takes``: what completion offers after it.
 
     That is ``expression``, ``place`` (of a breakpoint), ``breakpoint`` (its number), ``topic``, ``verb``,

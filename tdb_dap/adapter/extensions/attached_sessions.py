@@ -16,8 +16,9 @@ import threading
 import traceback
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from tdb_dap.adapter.console.verbs import execute, resume_quietly, verb
 from tdb_dap.adapter.protocol.framing import Connection, Malformed
@@ -67,8 +68,7 @@ class BookmarkArguments(ProtocolModel, kw_only=True):
     name: str
 
 
-@dataclass
-class AttachedSessions:
+class AttachedSessions(Struct):
     """The port of a session to which it was invited. ``bookmarks``: name and moment; ``open``: connections."""
 
     listening: socket.socket | None = None

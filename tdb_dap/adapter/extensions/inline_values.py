@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.protocol.types import Source
@@ -38,8 +39,7 @@ class InlineArguments(ProtocolModel, kw_only=True):
     endLine: int
 
 
-@dataclass(frozen=True)
-class _Text:
+class _Text(Struct, frozen=True):
     """One of the two texts of a program.
 
     ``line_of``: the line of a command if it ends the thing of that line; ``commands_of``: all commands of the thing

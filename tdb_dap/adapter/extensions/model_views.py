@@ -7,8 +7,9 @@ They are described in docs/requests.md. All of them look at the program as it is
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import to_builtins
 
 from tdb_dap.adapter.console.checking import compared_rows
 from tdb_dap.adapter.protocol.model import ProtocolModel, plain
@@ -200,10 +201,7 @@ def memory_map(session: Session, arguments: MemoryMapArguments) -> MemoryMap:
                 "size": size,
                 "used": use.used,
                 "fragmentation": use.fragmentation,
-                "residents": [
-                    {**asdict(resident), "space": resident.space.value, "alive": resident in alive}
-                    for resident in timeline.residents
-                ],
+                "residents": [{**to_builtins(resident), "alive": resident in alive} for resident in timeline.residents],
             }
         )
     regions: list[Region] = [

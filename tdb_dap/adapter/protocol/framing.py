@@ -11,10 +11,10 @@ import math
 import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
+from msgspec import Struct
 
 Message = dict[str, Any]
 LogHook = Callable[[str, Message], None]
@@ -46,8 +46,7 @@ class ByteStream(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True)
-class Malformed:
+class Malformed(Struct, frozen=True):
     """Something arrived that is not a message."""
 
     problem: str

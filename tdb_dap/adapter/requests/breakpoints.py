@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tdb_dap.adapter.protocol.model import plain
 from tdb_dap.adapter.protocol.types import (
@@ -33,8 +34,7 @@ _AFTER = "after "
 """Begins the name of a function breakpoint that stops when the results of its place are there."""
 
 
-@dataclass(frozen=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """Breakpoint that the client asked for; equal wishes keep their breakpoint and its hit count.
 
     ``shown``: its line in a file that is no text of the program itself, as the client counts.
@@ -48,8 +48,7 @@ class Wish:
     shown: int | None = None
 
 
-@dataclass
-class Placed:
+class Placed(Struct):
     """A wish, its number in the protocol, and the engine's breakpoint if it could be set."""
 
     id: int

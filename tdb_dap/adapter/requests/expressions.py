@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from tdb_dap.adapter.protocol.model import validated
 from tdb_dap.adapter.protocol.types import EvaluateArguments, EvaluateResponseBody, ValueFormat

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.adapter.protocol.types import (
     Checksum,
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 SourceKind = Literal["mlir", "asm"]
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(Struct, frozen=True):
     """A text of the program that a client shows. ``before``: lines of final.mlir before the client's first.
 
     ``last``: its last line as the program counts; None if the whole text is shown.

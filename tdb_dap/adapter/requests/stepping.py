@@ -6,8 +6,9 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from tdb_dap.adapter.protocol.types import (
     ContinueArguments,
@@ -101,8 +102,7 @@ def run(session: Session, debugger: Debugger, go: Callable[[Debugger], Stop], st
         report(session, stop, stay, shows_outputs=not was_over)
 
 
-@dataclass
-class _Noted:
+class _Noted(Struct):
     """``program``: the one of which was said that its file has changed."""
 
     program: Program | None = None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.adapter.requests.provenance import read_by, written_by
 from tdb_dap.adapter.session.handles import Node, leaf, mapping, tree
@@ -141,8 +141,7 @@ def _array(
     return node
 
 
-@dataclass(frozen=True)
-class _Whole:
+class _Whole(Struct, frozen=True):
     """An array whose elements are shown one below the other: those of ``axis``, before which all extents are 1."""
 
     load: Callable[[], Array]

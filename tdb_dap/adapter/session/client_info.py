@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from tdb_dap.adapter.protocol.types import InitializeRequestArguments
 from tdb_dap.adapter.session.ansi import styled
 from tdb_dap.engine.rendering.printable import visible
 
 
-@dataclass(frozen=True)
-class Traits:
+class Traits(Struct, frozen=True):
     """Defaults are those of the protocol for a client that says nothing."""
 
     first_line: int = 1

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import field
 
 from tdb_dap.adapter.session.session import Request
 from tdb_dap.errors import TdbError
 
 
-@dataclass(frozen=True)
-class Errand(Request):
+class Errand(Request, frozen=True, kw_only=True):
     """Run ``act`` between two requests of the client; ``outcome`` gets what it returns, or its error."""
 
-    act: Callable[[], Any] = field(kw_only=True)
-    outcome: Future[Any] = field(default_factory=Future, kw_only=True)
+    act: Callable[[], Any]
+    outcome: Future[Any] = field(default_factory=Future)
 
     def carry_out(self) -> None:
         """Do it, on the session thread."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar
+
+from msgspec import Struct
 
 from tdb_dap.adapter.protocol.model import ProtocolModel, validated
 from tdb_dap.adapter.session.session import Body, Request, Session
@@ -21,8 +22,7 @@ WhileRunning = Literal["answer", "refuse", "wait"]
 Answer = TypeVar("Answer", bound=Callable[..., Body])
 
 
-@dataclass(frozen=True)
-class Handler:
+class Handler(Struct, frozen=True, dict=True):
     """One request. ``arrival`` is called on the reader thread, before the request waits for its turn."""
 
     command: str

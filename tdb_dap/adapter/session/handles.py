@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tdb_dap.errors import TdbError
 
@@ -21,8 +23,7 @@ _INDEX = re.compile(r"\[(\d+(?:,\d+)*)\]", re.ASCII)
 Level = Literal["command", "op", "group", "subnet", "launch", "token", "main", "location", "origin"]
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One level of the call stack of one core."""
 
     level: Level
@@ -33,8 +34,7 @@ class Frame:
     """Line of final.mlir at which its value ids are looked up; None: that of the command's op."""
 
 
-@dataclass(slots=True)
-class Node:
+class Node(Struct):
     """Something that can be shown in the Variables pane."""
 
     name: str
@@ -108,8 +108,7 @@ class FrameChoice:
         self._chosen = frame
 
 
-@dataclass
-class Handles:
+class Handles(Struct):
     """Frames and nodes by number. Numbers are not used again, so a stale one is recognised."""
 
     _next: int = 1

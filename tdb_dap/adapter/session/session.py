@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from tdb_dap.adapter.protocol.framing import Connection, Message
 from tdb_dap.adapter.protocol.model import ProtocolModel, plain
@@ -25,8 +26,7 @@ Body = ProtocolModel | Mapping[str, Any] | None
 Feature = TypeVar("Feature")
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """A request as it arrived."""
 
     seq: int

@@ -7,12 +7,12 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.backends.recorder.keeper import Keeper
 from tdb_dap.backends.recorder.models import Models
@@ -28,8 +28,7 @@ LIBRARY = Path(__file__).parent / "library" / "librecorder.so"
 """The library that is loaded into the program; made when the package is installed."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """``code``: exit code of the program, 128 + n for a signal; ``size``: bytes of the file, 0 if there is none.
 
     ``others``: processes that used the runtime and are not recorded.

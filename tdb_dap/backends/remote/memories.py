@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.backends.choice import in_lockstep, vendor_backend
 from tdb_dap.backends.remote.messages import Execute, Open
@@ -28,8 +28,7 @@ _GAP = 64
 """Bytes: what is between two changes that are nearer than this is sent along."""
 
 
-@dataclass(frozen=True)
-class Received:
+class Received(Struct, frozen=True, dict=True):
     """A command without a program around it."""
 
     chip: Chip

@@ -5,8 +5,9 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tdb_dap.backends.remote.channel import Broken, Channel, chunks, contents_of
 from tdb_dap.backends.remote.handshake import NotAdmitted, WrongToken, admit
@@ -41,8 +42,7 @@ _SILENCE = 60.0
 """Seconds that a client may take to read what it asked for."""
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """Backend offered to clients."""
 
     backend: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from tdb_dap.engine.bmodel import bmodel_generated as fb
 from tdb_dap.engine.files import limits
@@ -41,16 +42,14 @@ class RunMode(str, Enum):
     UNKNOWN = "UNKNOWN"
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(Struct, frozen=True):
     """``size`` bytes from ``start`` in the payload block."""
 
     start: int
     size: int
 
 
-@dataclass(frozen=True)
-class TensorInfo:
+class TensorInfo(Struct, frozen=True):
     """A tensor at the border of a net or subnet; ``size`` in bytes of device memory, padding included.
 
     ``memory_mode``: batches that share a word of 4 bytes: 0 one, 1 two, 2 four.
@@ -71,8 +70,7 @@ class TensorInfo:
         return self.memory_mode != 0
 
 
-@dataclass(frozen=True)
-class CommandGroup:
+class CommandGroup(Struct, frozen=True):
     """The two command streams of one core that run together; counts include the end command.
 
     ``packets``: one stream of both engines' commands instead, each behind a heading that names its engine, in the order
@@ -91,8 +89,7 @@ class CommandGroup:
         return (self.tiu, self.dma) if self.packets is None else (self.packets,)
 
 
-@dataclass(frozen=True)
-class CpuOperation:
+class CpuOperation(Struct, frozen=True):
     """An operation on the host: its number, and its parameters as a C structure.
 
     ``function``: the name of a function whose ``arguments`` are named, too; empty for an operation that has a number.
@@ -104,8 +101,7 @@ class CpuOperation:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class SubnetInfo:
+class SubnetInfo(Struct, frozen=True):
     """One subnet: ``groups[core]`` are the command groups that a core executes one after another."""
 
     id: int
@@ -125,8 +121,7 @@ class SubnetInfo:
     """For each output of a MERGE the numbers of the inputs it may come from."""
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """A net compiled for one set of input shapes. Addresses are device addresses, sizes bytes.
 
     ``timing``: the compiler's own estimate of the time of each command of the first core, as text; often empty.
@@ -155,20 +150,18 @@ class Stage:
         return RunMode.TPU_DYNAMIC in modes and RunMode.TPU_STATIC not in modes
 
 
-@dataclass(frozen=True)
-class Net:
+class Net(Struct, frozen=True):
     name: str
     address_mode: int
     stages: tuple[Stage, ...]
 
 
-@dataclass(frozen=True)
-class Metadata:
+class Metadata(Struct, frozen=True):
     """Everything the metadata block says that the debugger uses."""
 
     chip: str
     version: str
-    nets: tuple[Net, ...] = field(repr=False)
+    nets: tuple[Net, ...]
     has_riscv_kernel: bool = False
     """Compiled with ``--rvti``: the firmware in the file is a RISC-V program with tensor instructions."""
     has_own_memories: bool = True

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
 import flatbuffers
+from msgspec import Struct
 
 from tdb_dap.engine.bmodel import bmodel_generated as fb
 from tdb_dap.engine.bmodel.file import HEADER, HEADER_BYTES, MAGIC
 from tdb_dap.engine.files.atomic_files import whole_file
 
 
-@dataclass(frozen=True)
-class Border:
+class Border(Struct, frozen=True):
     """A float32 tensor at the border of the net."""
 
     name: str
@@ -23,16 +22,14 @@ class Border:
     address: int
 
 
-@dataclass(frozen=True)
-class Stream:
+class Stream(Struct, frozen=True):
     """The commands of one engine, one after another."""
 
     data: bytes
     count: int
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(Struct, frozen=True):
     """Source of a bmodel to write.
 
     ``activations``: device address and size of the region; ``weights``: address and bytes of theirs; ``further``: more

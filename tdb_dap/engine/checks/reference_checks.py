@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.control.exception_filter import Filter
@@ -27,8 +26,7 @@ ALL = "all"
 """The opposite, in a session, where going on from the first fault is to lead to the next one."""
 
 
-@dataclass(frozen=True)
-class Difference(Finding):
+class Difference(Finding, frozen=True):
     """A result is not the expected one. ``brief``: the text without single elements, for who shows those apart."""
 
     brief: str = ""

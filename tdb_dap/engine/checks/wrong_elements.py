@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.views import View
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.source.source_map import OpRecord
 
 
-@dataclass(frozen=True)
-class WrongElement:
+class WrongElement(Struct, frozen=True):
     """``index``: in the tensor as it is in memory; ``actual``, ``expected``: as the reference has numbers.
 
     ``writer``: None if no command has written there. ``makers``: lines of final.mlir whose ops compute the tensor;

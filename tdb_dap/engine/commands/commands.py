@@ -5,11 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, overload
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tdb_dap.engine.bmodel import SubnetInfo
@@ -27,8 +28,7 @@ _CACHED_OF_MORE = 1 << 10
 """Commands that are kept of a program with more than ``_CACHED``: a run through all of it finds none of them again."""
 
 
-@dataclass(frozen=True)
-class Columns:
+class Columns(Struct, frozen=True):
     """One entry per command. ``engine`` indexes ENGINES; ``kind`` is the target's instruction kind or -1;
 
     ``offset``: first byte of the descriptor in the payload; ``subnet``: index (not id) of the subnet in the stage;

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tdb_dap.engine.bmodel import CommandGroup, ModelFile, RunMode, Span, Stage, SubnetInfo

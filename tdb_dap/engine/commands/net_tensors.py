@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.bmodel import SubnetInfo, TensorInfo
 from tdb_dap.engine.hardware.dtypes import Array, DType
@@ -17,8 +18,7 @@ from tdb_dap.errors import BadInput
 from tdb_dap.system.notices import notice
 
 
-@dataclass(frozen=True)
-class Tensor:
+class Tensor(Struct, frozen=True):
     """An input or output. ``address`` is the device address, ``size`` in bytes."""
 
     name: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
@@ -68,8 +69,7 @@ class Layer:
         return facts
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One thing in which a layer differs; an empty side has no such thing."""
 
     what: str
@@ -77,8 +77,7 @@ class Difference:
     b: str
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Struct, frozen=True, dict=True):
     """A layer of both models."""
 
     name: str
@@ -105,8 +104,7 @@ class Pair:
                 return
 
 
-@dataclass(frozen=True)
-class Alignment:
+class Alignment(Struct, frozen=True):
     """``pairs``: layers of both, in the order of the first; ``only_a``, ``only_b``: the rest, by name."""
 
     pairs: tuple[Pair, ...]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from weakref import WeakSet
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.reference.reference import Form
@@ -119,8 +119,7 @@ class Assembly:
         return Whole(source._whole.reshape(self._shape), source._form, seen)
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """A tensor as it was put together, in the reference's shape.
 
     ``form``: how the ``words`` are stored, None: they are numbers; ``seen``: where anything was written, None: all.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct
 
 from tdb_dap.engine.reference.comparison import Comparison
 
@@ -24,8 +25,7 @@ Reason = Literal[
 """Why there is no verdict; empty if there is one."""
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """One tensor at one op, whole."""
 
     line: int
@@ -50,7 +50,7 @@ class Checked:
     """Number of slices it was put together from."""
     covered: float = 1.0
     """Share of the reference that they fill."""
-    comparison: Comparison | None = field(default=None, repr=False)
+    comparison: Comparison | None = None
 
     @property
     def key(self) -> tuple[int, Role, int, str]:

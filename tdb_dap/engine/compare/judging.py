@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.compare.assembly import Whole
 from tdb_dap.engine.compare.finding import Checked
@@ -14,8 +14,7 @@ from tdb_dap.engine.reference.comparison import Comparer, Sides
 from tdb_dap.engine.reference.reference import Reference
 
 
-@dataclass(frozen=True)
-class Gathered:
+class Gathered(Struct, frozen=True):
     """A tensor with everything that its verdict depends on; it does not change while the run continues.
 
     ``assembled``: the computed tensor; None: none, ``checked`` has the reason. ``dtype``, ``scale``: of the tensor;

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.commands.commands import ENGINES
 from tdb_dap.engine.hardware.dtypes import Array
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 _INFINITY = 10000.0
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """``state``: Pass, Fail or Unknown; ``kind``: EQUAL, CLOSE, SIMILAR, NOT_SIMILAR or NOT_MATCH; its metrics."""
 
     state: str
@@ -42,8 +42,7 @@ class Judgement:
     sqnr: float | None = None
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(Struct, frozen=True):
     """A value that the vendor compares, and the ordinal before (operand) or after which it does so."""
 
     record: OpRecord

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.expressions.lexer import Level
 from tdb_dap.engine.hardware import byte_ranges
@@ -37,8 +39,7 @@ Span = tuple[int, int]
 Access = Literal["read", "write", "readWrite", "change"]
 
 
-@dataclass(frozen=True)
-class Watched:
+class Watched(Struct, frozen=True):
     """Memory that is watched, and for what: ``change`` is a write that gives some byte another value."""
 
     ranges: byte_ranges.ByteRanges
@@ -63,8 +64,7 @@ class Watched:
         return accesses.touching(self.ranges, self.reads, self.writes, self.first, stop)
 
 
-@dataclass(frozen=True)
-class BreakpointLocation:
+class BreakpointLocation(Struct, frozen=True):
     """The commands a text names."""
 
     spans: tuple[Span, ...]
@@ -86,8 +86,7 @@ COMMAND = r"(?:c(?P<core>\d+)\.)?(?P<id>[BTDCMH]\d+)(?:(?:@core|C)(?P<vendor_cor
 Resolver = Callable[["Program", "re.Match[str]"], BreakpointLocation]
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True):
     """One way to write a breakpoint."""
 
     title: str

@@ -6,8 +6,9 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
 
 from tdb_dap.engine.control.breakpoint_specs import BreakpointLocation, resolve
 from tdb_dap.engine.control.logpoints import require_message
@@ -30,8 +31,7 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 }
 
 
-@dataclass(eq=False)
-class Breakpoint:
+class Breakpoint(Struct, eq=False):
     """One breakpoint.
 
     ``text``: where, as the user wrote it (forms: ``breakpoint_specs``). ``condition``: expression that must be
@@ -52,7 +52,7 @@ class Breakpoint:
     temporary: bool = False
     verdicts: dict[int, bool] = field(default_factory=dict[int, bool])
     """Ordinal -> whether the condition holds there, as far as it has been evaluated."""
-    stops: dict[int, int] = field(init=False)
+    stops: dict[int, int] = field(default_factory=dict[int, int])
     """Ordinal at which to stop -> ordinal of the command it is about."""
 
     def __post_init__(self) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from tdb_dap.engine.control.breakpoint_conditions import BreakpointConditions
 from tdb_dap.engine.control.breakpoints import Breakpoint, Breakpoints

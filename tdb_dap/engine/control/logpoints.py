@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.expressions.evaluator import evaluate, require_expression
 from tdb_dap.engine.expressions.scope import Scope
@@ -18,8 +18,7 @@ _MOST_ELEMENTS = 1000
 """NumPy shortens longer arrays."""
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True):
     """Message of a log point: a text, and the values in it as they are at this moment."""
 
     text: str

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from msgspec import Struct
+
+from tdb_dap.engine.control.breakpoints import Breakpoint
+from tdb_dap.engine.expressions.lexer import Level
 from tdb_dap.engine.rendering import html
-
-if TYPE_CHECKING:
-    from tdb_dap.engine.control.breakpoints import Breakpoint
-    from tdb_dap.engine.expressions.lexer import Level
 
 NOT_SIMULATED = "not simulated"
 """Name of the finding at a command that the backend cannot execute."""
@@ -20,8 +19,7 @@ BACKEND_FAILED = "backend"
 Reason = Literal["entry", "step", "breakpoint", "exception", "pause", "goto", "end"]
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Reason of an observer to stop.
 
     ``filter``: name of the exception filter; ``title``: a few words; ``text``: the whole story on one line;
@@ -38,8 +36,7 @@ class Finding:
     severity: Literal["error", "warning"] = "error"
 
 
-@dataclass(frozen=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """A place in time.
 
     ``ordinal``: number of commands executed. ``focus``: ordinal of the command that the stop is about: the next one,

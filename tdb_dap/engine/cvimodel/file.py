@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.bmodel import ModelFile, Span
 from tdb_dap.engine.cvimodel.flat_buffer import Block, Table
@@ -43,8 +43,7 @@ _BYTE, _FLAG = struct.Struct("<B"), struct.Struct("<?")
 _LONG, _FLOAT = struct.Struct("<q"), struct.Struct("<f")
 
 
-@dataclass(frozen=True)
-class CviTensor:
+class CviTensor(Struct, frozen=True):
     """A tensor of a program. ``address``: the memory it is in from bit 40, the byte in that memory below."""
 
     name: str
@@ -61,8 +60,7 @@ class CviTensor:
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-@dataclass(frozen=True)
-class CviRoutine:
+class CviRoutine(Struct, frozen=True):
     """A step of a program: a command stream, or a function on the host.
 
     ``arguments``: where those of the function are in the file.
@@ -78,8 +76,7 @@ class CviRoutine:
     arguments: Span
 
 
-@dataclass(frozen=True)
-class CviProgram:
+class CviProgram(Struct, frozen=True):
     """A model compiled for one size of batch. Sizes are bytes."""
 
     inputs: tuple[str, ...]
@@ -91,8 +88,7 @@ class CviProgram:
     private_size: int
 
 
-@dataclass(frozen=True)
-class CviSection:
+class CviSection(Struct, frozen=True):
     """``size`` bytes from ``start`` after the description. ``kind``: key of ``SECTIONS``.
 
     ``unpacked_size``: bytes of what an LZ4 block of a compressed section holds.
@@ -107,8 +103,7 @@ class CviSection:
     unpacked_size: int = 0
 
 
-@dataclass(frozen=True)
-class Description:
+class Description(Struct, frozen=True):
     """All that the description of a file says."""
 
     name: str

@@ -8,10 +8,10 @@ time, edits and checkpoints work without the device's help: the bytes that a com
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.device.page_sync import DevicePages, Extent
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
@@ -25,8 +25,7 @@ from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BackendFailed, BadAccess, NotSimulated
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(Struct, frozen=True):
     """Bytes of a range: uint8, one dimension."""
 
     space: Space
@@ -35,8 +34,7 @@ class Content:
     data: Bytes
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """Description of a program for a device."""
 
     chip: str
@@ -47,8 +45,7 @@ class Layout:
     """Bytes of all its memories."""
 
 
-@dataclass(frozen=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """Effect of a command on the device."""
 
     changed: tuple[Content, ...] | None = None

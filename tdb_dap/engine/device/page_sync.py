@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
@@ -16,8 +16,7 @@ PAGE = 4096
 """Bytes: small, for a tensor in local memory has a little in every lane."""
 
 
-@dataclass(frozen=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """``size`` bytes of a space from the offset ``start`` on. ``core``: whose; 0 for memories that all cores share."""
 
     space: Space

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.expressions.evaluator import evaluate_place
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.machine.machine import Machine
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """The elements of ``view`` that each step of ``index`` selects in turn; ``title``: how the user wrote it.
 
     ``absence``: why memory does not hold the tensor now; empty if it does.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.expressions.values import words_of
 from tdb_dap.engine.hardware.dtypes import Array
@@ -22,8 +22,7 @@ BLOCK = 1 << 20
 """Elements that are looked at together where a whole tensor is summarised."""
 
 
-@dataclass(frozen=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """A tensor of ``shape``; ``read(index)`` gives the numbers at one integer or slice for each axis."""
 
     shape: tuple[int, ...]

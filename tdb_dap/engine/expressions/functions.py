@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.engine.hardware.dtypes import Array
@@ -52,8 +52,7 @@ _MOST_PRODUCTS = 1 << 28
 """Multiplications of one call of attention."""
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(Struct, frozen=True):
     """``takes_values``: gets Values rather than arrays; ``elementwise``: its arguments broadcast against each other;
     ``of_shape``: uses no numbers; ``work``: how often it touches each element."""
 

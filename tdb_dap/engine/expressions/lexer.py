@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct
 
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.engine.hardware.addresses import ADDRESS
@@ -143,8 +144,7 @@ def words_in(text: str) -> set[str]:
     return {token.text for token in _tokens(text) if token.match is None and token.text.isidentifier()}
 
 
-@dataclass(frozen=True)
-class _Token:
+class _Token(Struct, frozen=True):
     """A piece of an expression."""
 
     text: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.expressions.chunks import BLOCK
 from tdb_dap.engine.hardware.dtypes import Array
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.expressions.chunks import Parts
 
 
-@dataclass(frozen=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """Two axes of a tensor, each an axis or None (then of extent 1); ``index`` fixes the others."""
 
     rows: int | None
@@ -51,8 +50,7 @@ class Slice:
         return numbers.reshape(rows.stop - rows.start, columns.stop - columns.start)
 
 
-@dataclass(frozen=True)
-class Mosaic:
+class Mosaic(Struct, frozen=True):
     """All slices along the axis ``channels`` side by side, ``across`` of them in a line; the last line may have fewer.
 
     ``rows``, ``columns``: the axes of each slice; ``index`` fixes the others.

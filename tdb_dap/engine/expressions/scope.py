@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.expressions.lexer import Level
 from tdb_dap.engine.expressions.presence import overwriter_of_border, overwriter_of_operand, overwriter_of_result
@@ -44,8 +44,7 @@ _OF_LAUNCHES: dict[str, Callable[[Launch], int | None]] = {
 """Numbers of a language model's run; NaN, which is equal to nothing, in a net that is no layer."""
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """The names visible from command ``focus``, seen as a hardware command or as its op.
 
     ``line``: where value ids are looked up in final.mlir; None: at the line of the op in focus.

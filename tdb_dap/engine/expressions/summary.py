@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.expressions.chunks import Parts
 from tdb_dap.engine.hardware.dtypes import Array, DType
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """Summary of a tensor; the first four leave NaN and infinity out, and are None if nothing else is there."""
 
     minimum: float | None

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.hardware.views import Constant, View
 from tdb_dap.engine.rendering import html
+from tdb_dap.engine.source.mapped_tensor import MappedTensor
 from tdb_dap.errors import BadExpression
-
-if TYPE_CHECKING:
-    from tdb_dap.engine.source.source_map import MappedTensor
 
 SMALL = 8
 """Tensors of at most this many elements are shown whole."""
@@ -37,8 +35,7 @@ STANDS_FOR = "→"
 """Between a stored number and the real one that it stands for."""
 
 
-@dataclass(frozen=True)
-class Statistics:
+class Statistics(Struct, frozen=True):
     """Summary of a tensor; ``minimum``, ``maximum`` and ``mean`` leave NaN and infinity out (None if all are)."""
 
     minimum: float | int | None
@@ -190,8 +187,7 @@ def words_of(numbers: Array, dtype: DType | None) -> Array:
     return np.ascontiguousarray(numbers).view(f"u{numbers.dtype.itemsize}")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Value:
+class Value(Struct, frozen=True, eq=False, dict=True):
     """Something with a number or tensor in it.
 
     ``title``: how the user knows it (``%16 relu4_Relu``); ``load``: reads the stored numbers, narrow floats widened;
@@ -202,12 +198,12 @@ class Value:
     """
 
     title: str
-    load: Callable[[], Array] = field(repr=False)
+    load: Callable[[], Array]
     view: View | Constant | None = None
     named: MappedTensor | None = None
     pending: bool = False
     is_real: bool = False
-    overwriter: Callable[[], str] = field(default=lambda: "", repr=False)
+    overwriter: Callable[[], str] = str
 
     @cached_property
     def absence(self) -> str:

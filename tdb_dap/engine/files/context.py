@@ -7,8 +7,9 @@ language models, the bmodel stays next to that directory, whose ``ref_files.json
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tdb_dap.engine.files.data_files import data_of, data_of_work_model
 from tdb_dap.engine.files.location_files import existing, locations_of, noted
@@ -28,8 +29,7 @@ _TEXTS = ("origin_mlir", "top_mlir", "tpu_mlir", "tpu_opt_mlir", "final_mlir", "
 """Texts of a compilation, by their keys in the compiler's notes."""
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(Struct, frozen=True):
     """The files of one compiled model; all but the bmodel may be missing.
 
     ``directory``: where final.mlir and what belongs to it are; the bmodel may be next to it.

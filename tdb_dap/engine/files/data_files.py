@@ -6,9 +6,10 @@ The only search of its kind: the adapter, the command line, ``check``, ``zoo`` a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+
+from msgspec import Struct
 
 from tdb_dap.engine.files.location_files import existing, noted
 from tdb_dap.engine.files.reference_files import compilation, reference_of, sibling
@@ -23,8 +24,7 @@ _MOST = 64
 """Files of one ending that are looked at."""
 
 
-@dataclass(frozen=True)
-class DataFiles:
+class DataFiles(Struct, frozen=True):
     """Files with the inputs of a model and with its expected tensors; None: there is none.
 
     ``reference`` may be there without ``inputs``: then no run can be compared with it.

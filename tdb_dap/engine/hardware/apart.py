@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
+
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Segment, View

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.addresses import whole_number
@@ -33,8 +33,7 @@ RANGES_TEXT = rf"[RGSL]{_PART}(?:,{_PART})*(?:@core\d+)?"
 """Pattern of a place text, without groups."""
 
 
-@dataclass(frozen=True, eq=False)
-class ByteRanges:
+class ByteRanges(Struct, frozen=True, eq=False):
     """Bytes of one memory. ``core``: 0 for the memories that all cores share."""
 
     space: Space

@@ -6,10 +6,10 @@ between bits and the numbers they stand for. Narrow floats are widened to float3
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.float8 import FLOAT8
@@ -21,8 +21,7 @@ _BITS: dict[int, np.dtype[Any]] = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16)
 _SIGNED: dict[int, np.dtype[Any]] = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32)}
 
 
-@dataclass(frozen=True, slots=True)
-class DType:
+class DType(Struct, frozen=True):
     """One number format.
 
     ``name`` is the name printed in types (``f32``, ``si8``; untyped DMA integers print as ``i8``); ``itemsize`` is

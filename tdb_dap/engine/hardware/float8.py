@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class Float8:
+class Float8(Struct, frozen=True, dict=True):
     """A format of one sign bit, ``exponent`` and ``mantissa`` bits, with subnormals.
 
     ``has_infinity``: all exponent bits set stand for infinity and NaNs, as in IEEE 754; else only all bits set for NaN.
@@ -19,12 +19,9 @@ class Float8:
     exponent: int
     mantissa: int
     has_infinity: bool
-    numbers: NDArray[np.float32] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "numbers", self._numbers())
-
-    def _numbers(self) -> NDArray[np.float32]:
+    @cached_property
+    def numbers(self) -> NDArray[np.float32]:
         """Value of each of the 256 words."""
         words = np.arange(256)
         exponent, mantissa = words >> self.mantissa & ((1 << self.exponent) - 1), words & ((1 << self.mantissa) - 1)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Space(Enum):
@@ -33,8 +35,7 @@ LINKED = 1 << 60
 """Device address of the first byte of DDR where several nets share it; no command can hold such an address."""
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(Struct, frozen=True):
     """Device addresses [start, stop) that select one space; offsets in the space count from ``base``."""
 
     space: Space
@@ -48,8 +49,7 @@ def window(space: Space, start: int, stop: int, base: int | None = None) -> Wind
     return Window(space, start, stop, start if base is None else base)
 
 
-@dataclass(frozen=True, eq=False)
-class Geometry:
+class Geometry(Struct, frozen=True, eq=False, dict=True):
     """Sizes (bytes unless said otherwise) of one chip's memories and the address windows that select them.
 
     ``lanes``: number of NPUs; ``lane_bytes``: local memory of one lane; ``bank_bytes``: one bank of a lane;

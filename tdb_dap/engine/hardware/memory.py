@@ -10,9 +10,10 @@ import mmap
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tdb_dap.engine.files import limits
@@ -34,8 +35,7 @@ _OWN_PAGES = 1 << 18
 """Bytes from which on memory has separate pages, which can be given back. From 4 MiB on NumPy asks for huge ones."""
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(Struct, frozen=True):
     """Part of a space that exists: ``start`` offset in the space, its bytes, and what it is for.
 
     ``is_filled``: whether it holds anything but zeros before the first command. ``activations``: first byte and number

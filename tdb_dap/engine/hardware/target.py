@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.dtypes import Array
@@ -42,8 +42,7 @@ class LazyMapping(Mapping[K, V]):
         return repr(self._made)
 
 
-@dataclass(frozen=True)
-class Description:
+class Description(Struct, frozen=True):
     """One decoded command: what it is called, reads, writes and says.
 
     Operands and results carry their role names; ``attributes`` are in the order of the listing. ``reads`` also holds
@@ -63,8 +62,7 @@ class Description:
     binding: Any = None
 
 
-@dataclass(frozen=True)
-class Stream:
+class Stream(Struct, frozen=True):
     """One engine's commands of one group: byte offsets in the stream, instruction kinds, ids and dependencies.
 
     ``listed``: the dependencies as the vendor's listing prints them.
@@ -80,8 +78,7 @@ class Stream:
     is_end: NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True):
     """Synchronisation between cores: a send or a wait, the message's number, and how many sends a wait expects."""
 
     is_send: bool
@@ -105,8 +102,7 @@ class Words(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """Cost of a command."""
 
     cycles: float
@@ -119,8 +115,7 @@ class Cost:
     """Bytes that DMA writes to memories outside of local memory."""
 
 
-@dataclass(frozen=True, eq=False)
-class EncodedCommands:
+class EncodedCommands(Struct, frozen=True, eq=False, weakref=True):
     """The commands of a program as they are stored."""
 
     kinds: NDArray[np.int32]
@@ -269,8 +264,7 @@ class Planning(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class Form:
+class Form(Struct, frozen=True, eq=False):
     """Commands that are alike but for where their tensors are.
 
     ``reads``, ``results``: the tensors of one of them, as in its description.

@@ -12,12 +12,13 @@ words are laid out as 32-bit elements are in the plain layout of that name.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from itertools import groupby
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import F32, UI8, DType
 from tdb_dap.engine.hardware.geometry import Geometry, Space
@@ -61,8 +62,7 @@ PACKED = (Layout.ALIGN_XN, Layout.COMPACT_XN, Layout.STRIDE_XN, Layout.CONTIGUOU
 _WITHOUT_STRIDES = (Layout.ALIGN_IC, Layout.MATRIX, Layout.MATRIX2)
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(Struct, frozen=True, dict=True):
     """Part of a view: ``array[index]`` reshaped to ``shape`` is at ``offset`` with byte ``strides``.
 
     ``lane_axis``: the axis that steps from lane to lane, if one does; ranges are reported per lane.
@@ -95,8 +95,7 @@ class Segment:
         return [(self.offset + i * step, self.offset + i * step + length) for i in range(count)]
 
 
-@dataclass(frozen=True, init=False)
-class View:
+class View(Struct, frozen=True, eq=False, dict=True):
     """A tensor in memory."""
 
     space: Space
@@ -111,39 +110,27 @@ class View:
     and ``strides[1]`` is the step after the last lane. None where the layout has its own formula. Packed layouts:
     ``strides[0]`` is the step from word to word of batches.
     """
-    geometry: Geometry = field(repr=False, compare=False)
+    geometry: Geometry
     width: int = 0
     """Columns per lane of the matrix layouts, input channels per unit of weights stored in units."""
     lane_mask: int | None = None
     """Lanes that take part, bit by bit; None means all."""
     core: int = 0
 
-    def __init__(
-        self,
-        space: Space,
-        address: int,
-        shape: tuple[int, ...],
-        dtype: DType,
-        layout: Layout,
-        strides: tuple[int, ...] | None,
-        geometry: Geometry,
-        width: int = 0,
-        lane_mask: int | None = None,
-        core: int = 0,
-    ) -> None:
-        # At once: a frozen dataclass sets field by field, which takes longer than all else that makes a view.
-        self.__dict__.update(
-            space=space,
-            address=address,
-            shape=shape,
-            dtype=dtype,
-            layout=layout,
-            strides=strides,
-            geometry=geometry,
-            width=width,
-            lane_mask=lane_mask,
-            core=core,
-        )
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, View) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __repr__(self) -> str:
+        return f"View({self.name}, core={self.core}: {self.memref}, {self.layout})"
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        """All but the geometry: two openings of one model have equal views."""
+        place = self.space, self.address, self.core, self.lane_mask
+        return *place, self.shape, self.dtype, self.layout, self.strides, self.width
 
     @property
     def size(self) -> int:
@@ -189,8 +176,7 @@ class View:
         return [(start, stop) for start, stop in merged(np.array(ranges, np.int64).reshape(-1, 2)).tolist()]
 
 
-@dataclass(frozen=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """A number in the command itself."""
 
     bits: int
@@ -246,8 +232,7 @@ def strides_of(
     return (-(-(channels + first_lane) // geometry.lanes) * step, step, row, 1)
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(Struct, frozen=True):
     """Properties that views share which differ in their address only."""
 
     segments: tuple[Segment, ...]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import NotSimulated
@@ -19,8 +19,7 @@ F = TypeVar("F", bound=Function)
 _CODES = {int: "i", float: "f", bool: "?"}
 
 
-@dataclass(frozen=True)
-class HostOperation:
+class HostOperation(Struct, frozen=True):
     """``parameters``: fields of the C structure in the bmodel by name, in order: int, float (both 4 bytes) or bool."""
 
     function: Function

@@ -10,10 +10,10 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Bytes, Memory, Region, used_pages
@@ -28,11 +28,10 @@ PageKey = tuple[int, int]
 """Index of a region in the order of ``_regions``, and first byte of a page in it."""
 
 
-@dataclass(frozen=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """The memories at one moment: the pages that are not as at the start, by their place."""
 
-    pages: dict[PageKey, Bytes] = field(repr=False)
+    pages: dict[PageKey, Bytes]
 
 
 class Snapshots:

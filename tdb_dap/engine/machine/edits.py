@@ -7,10 +7,10 @@ checkpoint makes it again when its moment comes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
@@ -19,8 +19,7 @@ from tdb_dap.engine.hardware.runs import Runs, merged
 from tdb_dap.engine.machine.undo_log import Change, OverwrittenBytes, OverwrittenView
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """``moment``: the ordinal at which it was made; ``text``: what it did, in words."""
 
     moment: int
@@ -46,8 +45,7 @@ def _place_of(change: Change) -> ByteRanges | None:
     return None
 
 
-@dataclass(frozen=True)
-class MemoryEdit(Edit):
+class MemoryEdit(Edit, frozen=True):
     """Memory was overwritten."""
 
     before: tuple[Change, ...]
@@ -71,8 +69,7 @@ class MemoryEdit(Edit):
             change.undo(memory)
 
 
-@dataclass(frozen=True)
-class MovedBack(MemoryEdit):
+class MovedBack(MemoryEdit, frozen=True, dict=True):
     """An earlier command is the next one, with the memories as they were."""
 
     came_from: int = 0
@@ -94,16 +91,14 @@ class MovedBack(MemoryEdit):
         return tuple(ByteRanges(*where, merged(np.concatenate(runs))) for where, runs in by_memory.items())
 
 
-@dataclass(frozen=True)
-class CommandEdit(Edit):
+class CommandEdit(Edit, frozen=True):
     """A command that has not been executed yet is executed with another ``descriptor``."""
 
     ordinal: int
     descriptor: bytes
 
 
-@dataclass(frozen=True)
-class Skip(Edit):
+class Skip(Edit, frozen=True):
     """The commands [first, stop) are not executed. It is undone when time goes back to the first of them."""
 
     first: int

@@ -7,10 +7,10 @@ its outputs (the vendor's runtime, reference data) they are put in their place, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct, field
 
 from tdb_dap.engine.bmodel import ModelFile, SubnetInfo
 from tdb_dap.engine.bmodel.metadata import CpuOperation
@@ -38,8 +38,7 @@ class Source(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """Stored words that a subnet leaves in views; ``note``: what the user has to know about them.
 
     ``shapes``: tensors that turned out smaller than the room they have, by name.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.files import limits
@@ -48,8 +48,7 @@ class Taken(Protocol):
     def dtype(self) -> DType: ...
 
 
-@dataclass(frozen=True)
-class InputData:
+class InputData(Struct, frozen=True):
     """Contents of a file of inputs.
 
     ``arrays``: by name, or one of the name "" where the file names none; None: ``raw`` holds the inputs as the device

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges

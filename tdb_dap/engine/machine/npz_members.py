@@ -8,13 +8,13 @@ import zipfile
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from io import BytesIO
 from itertools import product
 from typing import IO, Any
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.lib import format as npy
 
 from tdb_dap.engine.hardware.dtypes import Array
@@ -38,8 +38,7 @@ _HEADER = 64 << 10
 """Bytes that the header of an array has at most."""
 
 
-@dataclass(frozen=True)
-class _Point:
+class _Point(Struct, frozen=True):
     """A place where unpacking can begin: bytes unpacked before it, bytes read for them, and the state."""
 
     unpacked: int
@@ -47,8 +46,7 @@ class _Point:
     state: Any
 
 
-@dataclass(slots=True)
-class Member:
+class Member(Struct):
     """One array. ``start``: of its packed bytes in the file; ``numbers``: of its numbers in the unpacked ones."""
 
     start: int

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.views import View
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.machine.machine import Machine
 
 
-@dataclass(frozen=True)
-class Provenance:
+class Provenance(Struct, frozen=True):
     """Writer of a byte range: a command, or the user's ``edit`` (``ordinal``: the moment at which it was made)."""
 
     ordinal: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
@@ -27,8 +28,7 @@ class Change(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class OverwrittenView:
+class OverwrittenView(Struct, frozen=True):
     """The old words of one view."""
 
     view: View
@@ -42,8 +42,7 @@ class OverwrittenView:
         memory.write(self.view, self.old)
 
 
-@dataclass(frozen=True)
-class OverwrittenBytes:
+class OverwrittenBytes(Struct, frozen=True):
     """The old bytes of one range of a space."""
 
     space: Space
@@ -59,8 +58,7 @@ class OverwrittenBytes:
         memory.bytes_at(self.space, self.start, self.old.size, self.core)[...] = self.old
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """Outcome of executing a command."""
 
     changes: tuple[Change, ...] = ()

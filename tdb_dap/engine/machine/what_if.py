@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.edits import CommandEdit, Skip
@@ -43,8 +43,7 @@ def change_field(machine: Machine, ordinal: int, field: str, value: int) -> None
     machine.change_command(ordinal, descriptor, f"{where}: {field} = {value} instead of {command.fields[field]}")
 
 
-@dataclass(frozen=True)
-class Consequence:
+class Consequence(Struct, frozen=True):
     """A command whose result is another one because of the edits of this moment."""
 
     ordinal: int

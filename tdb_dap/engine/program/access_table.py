@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tdb_dap.engine.commands.commands import Command, Commands
@@ -87,8 +88,7 @@ class Views(Sequence[View]):
         return passes[self._kind]
 
 
-@dataclass(frozen=True)
-class AccessRows:
+class AccessRows(Struct, frozen=True, dict=True):
     """One row per piece. ``ordinal`` ascends; ``space`` indexes SPACES; ``core``: 0 in the memories that cores share.
 
     [``start``, ``stop``) encloses the bytes: in local memory counted in each of the lanes [``lane``, ``lane_stop``),

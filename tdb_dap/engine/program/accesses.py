@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from heapq import merge
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
@@ -25,8 +25,7 @@ _CHUNK = 1024
 _SPACES = list(Space)
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """The operands or results of a stretch of commands: a row each of ordinal, space, core, first and last byte + 1."""
 
     rows: NDArray[np.int64]

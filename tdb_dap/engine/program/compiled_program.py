@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tdb_dap.engine.bmodel import ModelFile, Net, RunMode, Stage, TensorInfo, select
@@ -207,8 +208,7 @@ BORDERS = "inputs and outputs"
 """Title of a place that inputs and outputs have of their own."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """A part of DDR that a net uses. ``start``: offset of its first byte; ``size``: bytes; ``title``: what for."""
 
     start: int
@@ -247,8 +247,7 @@ def _held(place: Place, places: list[Place]) -> int:
     return min((other.start for other in places if place.stop <= other.start < end), default=end) - place.start
 
 
-@dataclass(frozen=True)
-class _Copied:
+class _Copied(Struct, frozen=True):
     """A copy of the runtime's as bytes. ``tensor``: its name; ``is_before``: see ``BorderCopy``."""
 
     source: View

@@ -7,11 +7,12 @@ of the file. What the host does is computed when it is reached, so an edit goes 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.bmodel import Bmodel, ModelFile, Net, RunMode, Span, Stage, SubnetInfo, TensorInfo
 from tdb_dap.engine.commands.commands import ENGINES, Columns, Command, Commands
@@ -181,8 +182,7 @@ class LinkedProgram(Program):
         return self._plan.substituted(ordinal, memory, self.schedule.substitutes)
 
 
-@dataclass(frozen=True)
-class _Action:
+class _Action(Struct, frozen=True):
     """A step of the host with the places of its tensors."""
 
     step: HostStep
@@ -205,8 +205,7 @@ def _encoded(name: str, compute: Compute, given: Sequence[Array], view: View) ->
     return view.dtype.encode(numbers).reshape(view.shape)
 
 
-@dataclass(frozen=True)
-class _Launched:
+class _Launched(Struct, frozen=True):
     """A launch: rows [start, stop), the net's own commands from ``first`` on."""
 
     step: NetStep

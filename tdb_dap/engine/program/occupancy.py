@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.rectangles import rectangles
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.source.mapped_tensor import MappedTensor
 
 
-@dataclass(frozen=True)
-class OpInstance:
+class OpInstance(Struct, frozen=True):
     """An op at work."""
 
     ordinal: int
@@ -27,8 +27,7 @@ class OpInstance:
     opcode: str
 
 
-@dataclass(frozen=True)
-class Resident:
+class Resident(Struct, frozen=True):
     """A tensor in memory."""
 
     name: str
@@ -58,8 +57,7 @@ class Resident:
         return self.stop - self.start
 
 
-@dataclass
-class _Open:
+class _Open(Struct):
     """A resident that may still be read."""
 
     value: MappedTensor
@@ -165,8 +163,7 @@ def _place(view: View | None) -> tuple[int, int, int] | None:
     return view.core, min(start % lane for start, _ in ranges), max((stop - 1) % lane + 1 for _, stop in ranges)
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(Struct, frozen=True):
     """A memory at one moment: bytes in use, and the share of the free ones that is not in the largest gap."""
 
     used: int

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
+
+from msgspec import Struct
 
 from tdb_dap.engine.program.op_lookup import records_named
 from tdb_dap.engine.rendering import html
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.source.source_map import SourceMap
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Op:
+class Op(Struct, frozen=True, eq=False, dict=True):
     """An op that has commands. ``records``: its instances, one for each slice and core that it is cut into."""
 
     source: SourceMap

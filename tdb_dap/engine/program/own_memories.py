@@ -9,7 +9,9 @@ where it was compiled for, and after it the net's outputs are copied from there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.bmodel import RunMode, Stage, SubnetInfo, TensorInfo
 from tdb_dap.engine.hardware.geometry import Geometry, Space
@@ -18,8 +20,7 @@ _PAGE = 4096
 _COMPUTING = (RunMode.TPU_STATIC, RunMode.TPU_DYNAMIC, RunMode.CPU)
 
 
-@dataclass(frozen=True)
-class BorderCopy:
+class BorderCopy(Struct, frozen=True):
     """A copy of a tensor between its own memory and where a subnet was compiled for it to be.
 
     ``subnet``: index of the subnet; ``is_before``: before it, to there, else after it, from there.
@@ -78,8 +79,7 @@ def _copies(stage: Stage, moved: dict[str, TensorInfo]) -> Iterator[BorderCopy]:
                 yield BorderCopy(index, False, tensor, moved[tensor.name])
 
 
-@dataclass(frozen=True)
-class _Life:
+class _Life(Struct, frozen=True):
     """A tensor is needed from after subnet ``first`` (-1: from the start) until subnet ``last`` has read it."""
 
     info: TensorInfo

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from tdb_dap.engine.bmodel import ModelFile, Net
 from tdb_dap.engine.commands.commands import Columns, Commands, StandIns
@@ -28,8 +29,7 @@ from tdb_dap.engine.source.source_map import SourceMap
 from tdb_dap.errors import BadExpression
 
 
-@dataclass(frozen=True)
-class Subnet:
+class Subnet(Struct, frozen=True):
     """A subnet, or a launch of a net that was recorded, and its commands [start, stop) in execution order.
 
     ``function``: its name in final.mlir; ``title``: its line in the listing.
@@ -45,8 +45,7 @@ class Subnet:
     title: str = ""
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """A launch of a net, commands [start, stop).
 
     ``shapes``: of its inputs, as text; ``token``: number of the token that it is for, in a run of a language model.

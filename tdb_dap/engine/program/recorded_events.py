@@ -6,10 +6,11 @@ import struct
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.recording.format import NO_COMMAND, NO_MARK, BlockFlag, CommandFlag, CopyFlag, Event
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.recording.recording import Recording
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Bytes of one memory: [start, start + size) counted in the space.
 
     ``content``: their first byte in the events; None where they are the 8 bytes of ``word`` again and again.
@@ -45,8 +45,7 @@ class Piece:
     word: int = 0
 
 
-@dataclass(frozen=True)
-class HostAction:
+class HostAction(Struct, frozen=True):
     """An action of the host, or the firmware, on the memories between two commands.
 
     ``name``: ``host.copy_in``, ``host.copy_out``, ``host.set``, ``host.change``. ``pieces``: what is written; of a copy
@@ -62,8 +61,7 @@ class HostAction:
     is_unknown: bool = False
 
 
-@dataclass
-class RecordedLaunch:
+class RecordedLaunch(Struct):
     """A launch of a net, and its rows [start, stop). ``info``: None for commands that belong to no launch.
 
     ``marks``: calls of the dynamic firmware: number, function, call.
@@ -80,16 +78,14 @@ class RecordedLaunch:
         return self.info.number if self.info is not None else -1
 
 
-@dataclass(frozen=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """The hash that a piece of memory has to have after a row."""
 
     piece: Piece
     digest: int
 
 
-@dataclass
-class RecordedEvents:
+class RecordedEvents(Struct):
     """The rows of a recording. A row is a command (``descriptor``: its first byte in the events) or an action.
 
     ``initial``: bytes that memories hold before the first row; ``extents``: every piece of DDR and L2 that is known to

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tdb_dap.engine.bmodel import RunMode, Stage, SubnetInfo, TensorInfo
 from tdb_dap.engine.bmodel.metadata import TENSOR_DTYPES

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from tdb_dap.engine.bmodel.metadata import Metadata, Net, Stage, read_metadata
 from tdb_dap.engine.files import limits
@@ -25,8 +26,7 @@ NETS = "nets"
 """Folder of a model in a recording with a folder for each net that was compiled apart."""
 
 
-@dataclass(frozen=True)
-class RecordedModel:
+class RecordedModel(Struct, frozen=True):
     """A model. ``path``: where it was; ``metadata``: its nets.
 
     ``source``, ``locations``: the bytes of its final.mlir and its tensor_location.json, or None; ``nets``: those of the

@@ -6,12 +6,12 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from msgspec import Struct, field
 
 from tdb_dap.engine.bmodel import RunMode, Stage
 from tdb_dap.engine.hardware.geometry import Geometry, Space
@@ -43,8 +43,7 @@ _END = "dynamic_context_assign_final_outputs"
 _PLACES = re.compile(r"module\.(\w+_(?:addr|size)) = (\d+)")
 
 
-@dataclass
-class Part:
+class Part(Struct):
     """A piece of a launch, rows [start, stop): a dynamic subnet with the calls of its firmware, or what is around it.
 
     ``function``: its name in the source, ``subnet`` its number in ``model``; empty and None where it is not known.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
@@ -12,8 +13,7 @@ Compute = Callable[[Sequence[Array]], Array]
 """Numbers of the sources, each flat -> numbers of the destination."""
 
 
-@dataclass(frozen=True)
-class Border:
+class Border(Struct, frozen=True):
     """An input or output of a net, or a part of it; or all bytes of a weight that the bmodel names.
 
     ``first``, ``count``: the first element in memory and the number of elements; None: all from ``first`` on.
@@ -26,8 +26,7 @@ class Border:
     stage: int = 0
 
 
-@dataclass(frozen=True)
-class HostStep:
+class HostStep(Struct, frozen=True):
     """An action of the host: ``destination`` gets what ``compute`` makes of the numbers of ``sources``.
 
     ``name``: as in listings, ``host.copy``; ``summary``: a sentence. ``is_exact``: stored words are copied as they
@@ -42,8 +41,7 @@ class HostStep:
     is_exact: bool = False
 
 
-@dataclass(frozen=True)
-class NetStep:
+class NetStep(Struct, frozen=True):
     """A launch of a net. ``token``: number of the token of a language model that it is for.
 
     ``shapes``: of its inputs, where the net is dynamic and is not given its largest ones.
@@ -58,8 +56,7 @@ class NetStep:
 Step = HostStep | NetStep
 
 
-@dataclass(frozen=True)
-class Schedule:
+class Schedule(Struct, frozen=True):
     """Steps in order. ``substitutes``: net and number of a dynamic subnet -> its output from its inputs.
 
     ``answers``: number of a token -> place where the host leaves it, where no net gives it.

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.expressions.values import SMALL, Statistics, Value, array_text, brief_number
 from tdb_dap.errors import TdbError
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """``number``: a single number; ``numbers``: the elements of a small tensor; ``statistics``: of a larger one;
     ``absence``: why there is nothing, empty if there is. One of them is there. ``pending``: it is not computed yet.
     """

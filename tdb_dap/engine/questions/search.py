@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct, field
 
 from tdb_dap.engine.expressions.evaluator import evaluate, require_expression
 from tdb_dap.engine.expressions.lexer import words_in
@@ -29,8 +29,7 @@ TENSOR = "x"
 _MOST_CHANNELS = 64
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(Struct, frozen=True):
     """A tensor for which the condition holds. ``count`` of ``size`` elements of what the condition gives are true,
     the first at ``first``; ``channels``: those with a true element, where the condition gives one number per channel or
     per element, at most 64 of ``channel_count``.
@@ -47,8 +46,7 @@ class Match:
     statistics: Statistics | None
 
 
-@dataclass
-class Search:
+class Search(Struct):
     """``matches``: in the order in which the tensors are complete; ``looked``: tensors for which the condition was
     evaluated; ``skipped``: reason -> tensors for which it was not; ``stopped``: why the run ended early.
     """
@@ -60,8 +58,7 @@ class Search:
     stopped: str = ""
 
 
-@dataclass(frozen=True)
-class _WithTensor(Scope):
+class _WithTensor(Scope, frozen=True):
     """Names as they are, and those of ``own``."""
 
     own: Mapping[str, Value] = field(default_factory=dict[str, Value])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tdb_dap.engine.expressions.evaluator import require_expression
 from tdb_dap.errors import BadExpression
@@ -19,8 +20,7 @@ _WORDS = re.compile(r"(?:(?<=[\s)\]])|^)(at|if)(?=\s|$)")
 _OPENING, _CLOSING = "([{", ")]}"
 
 
-@dataclass(frozen=True)
-class TracePoint:
+class TracePoint(Struct, frozen=True):
     """``expressions``: what to evaluate; ``place``: a place of a breakpoint, empty for every op; ``condition``: what
     must be true there, empty for always.
     """

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tdb_dap.engine.control.breakpoint_conditions import is_access
 from tdb_dap.engine.control.breakpoint_specs import (
@@ -38,8 +39,7 @@ PLACE_COLUMNS = ("moment", "command", "line", "op", "name", "core", "slice", "la
 """What a row says of its place, before the values."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """Place that a row belongs to. ``moment``: commands executed when its values were read; ``focus``: the command that
     it is about. ``line`` and ``op`` are 0 and empty for commands of no op, ``launch`` and ``token`` None without any.
     """
@@ -90,16 +90,14 @@ class Place:
         return tuple(getattr(self, name) for name in PLACE_COLUMNS)
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """One row: a place, and a cell for each expression."""
 
     place: Place
     cells: tuple[Cell, ...]
 
 
-@dataclass
-class Trace:
+class Trace(Struct):
     """``message``: a remark on where the place is; ``stopped``: why the run did not reach all of it, empty if it did;
     ``undecided``: hits left out because their condition could not be evaluated, the reason -> how many.
     """
@@ -181,8 +179,7 @@ def _plain(one: Cell) -> Any:
     return one.number if one.number is not None and not one.absence else one.text
 
 
-@dataclass(frozen=True)
-class _Visit:
+class _Visit(Struct, frozen=True):
     """A place to look at: from before command ``first`` until after command ``last``."""
 
     trace: int
@@ -287,8 +284,7 @@ class _Tracer:
             answer.hits.append(Hit(place, tuple(row.cells[index] for index in range(len(answer.point.expressions)))))
 
 
-@dataclass(frozen=True)
-class _OneMoment(Scope):
+class _OneMoment(Scope, frozen=True):
     """Names at one moment: the numbers of each operand and result are read once for all expressions."""
 
     kept: dict[str, Sequence[Value]] = field(default_factory=dict[str, "Sequence[Value]"])

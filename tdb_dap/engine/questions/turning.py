@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tdb_dap.engine.control.breakpoint_specs import spans_of_records
 from tdb_dap.engine.expressions.assignment import part_named
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.control.inspector import Inspector
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """A stretch of the run in which a condition is true. ``place``: where it turns true; ``until``: where it does not
     hold any more, None for the end of the run; ``why``: why not, ``false`` or what cannot be read.
     """
@@ -29,8 +29,7 @@ class Stretch:
     why: str = ""
 
 
-@dataclass(frozen=True)
-class Turns:
+class Turns(Struct, frozen=True):
     """``stretches``: in their order; ``looked``: moments at which the condition was evaluated; ``pending``: those of
     them at which its numbers were not computed yet; ``undecided``: those at which it could not be evaluated for
     another reason, of which ``why`` is the last; ``stopped``: why the run ended early.

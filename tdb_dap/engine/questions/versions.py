@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.expressions.values import Statistics
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
@@ -27,8 +28,7 @@ THUMBNAIL = 32
 """Rows and columns of a picture at most."""
 
 
-@dataclass(frozen=True)
-class Version:
+class Version(Struct, frozen=True):
     """Content of a place from one moment on.
 
     ``writers``: the first and the last command that wrote it, one after the other of the same op instance, None for
@@ -51,8 +51,7 @@ class Version:
     edit: str = ""
 
 
-@dataclass(frozen=True)
-class History:
+class History(Struct, frozen=True):
     """``size``: elements of the place; ``is_cut``: there are more versions than were asked for; ``stopped``: why the
     run ended early.
     """
@@ -92,8 +91,7 @@ def history(inspector: Inspector, part: Part, progress: Progress = ignore, most:
     return History(part.title, size, tuple(versions), is_cut, going.stopped)
 
 
-@dataclass(frozen=True)
-class _Event:
+class _Event(Struct, frozen=True):
     """A change of a place: commands ``first`` to ``last`` have written it, or an edit; neither at the start."""
 
     moment: int

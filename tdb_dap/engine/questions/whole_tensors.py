@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.questions.passes import Pass, Progress, ignore
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 _Key = tuple[str, str, int]
 
 
-@dataclass(frozen=True)
-class WholeTensor:
+class WholeTensor(Struct, frozen=True):
     """``numbers``: real numbers in the shape of the whole tensor, None where they cannot be read, and ``why`` not;
     ``place``: of the op that has completed it; ``parts``: instances (slices, cores) that it comes from.
     """

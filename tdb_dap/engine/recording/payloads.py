@@ -6,7 +6,8 @@ Bytes too few for what they announce are BadInput; the reader of the file adds w
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tdb_dap.engine.recording.format import BlockFlag, CopyFlag
 from tdb_dap.errors import BadInput
@@ -45,8 +46,7 @@ class _Bytes:
         return self.piece(self.left)
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(Struct, frozen=True):
     """A memory of the device. ``space``: G (DDR), L (local), R (L2), S (static).
 
     ``start``: its device address, 0 for L and S. ``library``: file name of the emulator it belongs to. The core stands
@@ -70,8 +70,7 @@ class Region:
         return struct.pack("<B7xQQ", ord(self.space), self.size, self.start) + self.library.encode()
 
 
-@dataclass(frozen=True)
-class CommandStart:
+class CommandStart(Struct, frozen=True):
     """An engine begins with a command. ``engine``: 0 TIU, 1 DMA, 3 SDMA, ...; ``descriptor``: 256 bytes at most.
 
     ``mark``: number, among the MARK events, of the last one before the firmware queued it; NO_MARK if there is none, or
@@ -94,8 +93,7 @@ class CommandStart:
         return struct.pack("<II", self.engine, self.mark) + self.descriptor
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(Struct, frozen=True):
     """The content of ``len(content)`` bytes from ``offset`` in a region, before a command touched them.
 
     ``command``: number of that command among the COMMAND events, or NO_COMMAND.
@@ -123,8 +121,7 @@ class Block:
         return struct.pack("<B3xIQ", ord(self.space), self.command, self.offset) + self.content
 
 
-@dataclass(frozen=True)
-class Hash:
+class Hash(Struct, frozen=True):
     """The hash of ``size`` bytes from ``offset`` in a region, after the commands before it."""
 
     space: str
@@ -143,8 +140,7 @@ class Hash:
         return struct.pack("<B7xQQQ", ord(self.space), self.offset, self.size, self.value)
 
 
-@dataclass(frozen=True)
-class Base:
+class Base(Struct, frozen=True):
     """Device address that a tag stands for in the commands of an engine, from here on."""
 
     engine: int
@@ -161,8 +157,7 @@ class Base:
         return struct.pack("<IiQ", self.engine, self.tag, self.base)
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A call of the dynamic firmware. ``name``: number of a NAME event; ``arguments``: the first four, as integers.
 
     ``tensor`` and ``shape``: what the call says of a tensor, in the shape of this run; None where it says nothing.
@@ -193,8 +188,7 @@ class Mark:
         return data if self.shape is None else data + struct.pack("<i", self.tensor) + _packed(self.shape)
 
 
-@dataclass(frozen=True)
-class CopyIn:
+class CopyIn(Struct, frozen=True):
     """Bytes that the host, or the device itself, put at a device address. ``data``: None where they are not recorded.
 
     Bytes without data come as a BLOCK when a command touches them. ``source``: device address they came from.
@@ -219,8 +213,7 @@ class CopyIn:
         return struct.pack("<QQ", self.address, self.size) + origin + (self.data or b"")
 
 
-@dataclass(frozen=True)
-class CopyOut:
+class CopyOut(Struct, frozen=True):
     """Bytes that the host got from a device address; ``value``: their hash."""
 
     address: int
@@ -237,8 +230,7 @@ class CopyOut:
         return struct.pack("<QQQ", self.address, self.size, self.value)
 
 
-@dataclass(frozen=True)
-class LaunchTensor:
+class LaunchTensor(Struct, frozen=True):
     """A tensor of a launch. ``dtype``: the number of the bmodel; ``mode``: how batches share words (0 one each).
 
     ``address`` is 0 where the caller gave host memory.
@@ -261,8 +253,7 @@ class LaunchTensor:
         return struct.pack("<IIQQ", self.dtype, self.mode, self.address, self.size) + _packed(self.shape)
 
 
-@dataclass(frozen=True)
-class LaunchBegin:
+class LaunchBegin(Struct, frozen=True):
     """A net is launched. ``number``: from 0; ``stage``: NO_STAGE where it is not known."""
 
     number: int
@@ -287,8 +278,7 @@ class LaunchBegin:
         return head + net + b"".join(tensor.pack() for tensor in self.inputs + self.outputs)
 
 
-@dataclass(frozen=True)
-class LaunchEnd:
+class LaunchEnd(Struct, frozen=True):
     """The end of a launch. ``result``: 0 for success; ``outputs``: in the shapes of this run."""
 
     number: int
@@ -308,8 +298,7 @@ class LaunchEnd:
         return head + b"".join(tensor.pack() for tensor in self.outputs)
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(Struct, frozen=True):
     """A bmodel is loaded. ``number``: from 0, names its attached files; ``path``: empty if it came from memory."""
 
     number: int
@@ -327,8 +316,7 @@ class Model:
         return struct.pack("<I", self.number) + self.path.encode("utf-8", "surrogateescape")
 
 
-@dataclass(frozen=True)
-class CpuLayer:
+class CpuLayer(Struct, frozen=True):
     """An operation that runs on the host begins or ends."""
 
     operation: int
@@ -345,8 +333,7 @@ class CpuLayer:
         return struct.pack("<II", self.operation, self.is_end)
 
 
-@dataclass(frozen=True)
-class Name:
+class Name(Struct, frozen=True):
     """The text that a number of MARK events stands for."""
 
     number: int

@@ -6,12 +6,12 @@ import hashlib
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tdb_dap.engine.files import limits
@@ -34,8 +34,7 @@ class _Broken(Exception):
     """A chunk that cannot be read; the message says why."""
 
 
-@dataclass(frozen=True)
-class Recording:
+class Recording(Struct, frozen=True):
     """A program's run on the vendor's runtime, event by event.
 
     ``head``: arguments, time, versions, mode; ``events``: rows of ``EVENT_DTYPE``; ``data``: uint8, all events joined;

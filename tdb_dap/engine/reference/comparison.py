@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.reference.metrics import Metrics, Room, measure, similarity_text
@@ -23,8 +24,7 @@ class Sides:
         return self._make()
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Struct, frozen=True, eq=False):
     """``actual`` against ``expected`` (float32 arrays of one shape; dequantised).
 
     ``complaints``: what is beyond a limit, one phrase each; empty if the tensor passes. ``identity``: equal where the
@@ -34,8 +34,8 @@ class Comparison:
     name: str
     metrics: Metrics
     complaints: tuple[str, ...]
-    sides: Sides = field(repr=False, compare=False)
-    identity: Hashable = field(default=None, repr=False, compare=False)
+    sides: Sides
+    identity: Hashable = None
 
     @property
     def actual(self) -> Array:

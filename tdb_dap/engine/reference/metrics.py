@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
 
@@ -23,8 +23,7 @@ _LEAST_CHANNEL = 0.1
 """Least length of a channel relative to the average channel, so that a channel of noise alone is not judged."""
 
 
-@dataclass(frozen=True)
-class Metrics:
+class Metrics(Struct, frozen=True):
     """``actual`` against ``expected``. NaN at the same place and equal infinities agree; all others never do."""
 
     cosine: float
@@ -149,8 +148,7 @@ class Room:
         return rows
 
 
-@dataclass
-class _Elements:
+class _Elements(Struct):
     """Findings in the elements of both tensors, looked at one by one.
 
     ``worst``: number of the element; ``count``: of the ``bad`` ones.
@@ -263,8 +261,7 @@ def _measured(
     )
 
 
-@dataclass
-class _Sums:
+class _Sums(Struct):
     """Sums over a tensor: of the differences, the expected numbers, squares, and products of both sides.
 
     ``middle``: the sum of both sides. ``errors``, ``middles``: squares by channel.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
 
 from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.engine.reference.metrics import Metrics, similarity_text
@@ -12,8 +14,7 @@ from tdb_dap.engine.reference.name_patterns import fits
 from tdb_dap.errors import BadInput
 
 
-@dataclass(frozen=True)
-class Tolerance:
+class Tolerance(Struct, frozen=True):
     """Limits of one tensor: it passes if equal, if all elements are close, or if similarities are above their limits.
 
     Limits that are given always hold; None: no limit.
@@ -99,8 +100,7 @@ _RANGES = {
 """The least and the greatest number that a limit can be."""
 
 
-@dataclass(frozen=True)
-class Tolerances:
+class Tolerances(Struct, frozen=True):
     """Limits by tensor: ``default``, then those of its number format, then those of each pattern its name fits.
 
     ``excepted``: patterns of names that are not compared.

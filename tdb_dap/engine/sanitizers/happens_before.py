@@ -13,10 +13,10 @@ cores have finished changes at waits only, of which there are few.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tdb_dap.engine.commands.commands import ENGINES
@@ -30,8 +30,7 @@ _NO_ENGINE = -1
 _IN_GROUPS = (ENGINES.index("tiu"), ENGINES.index("dma"))
 
 
-@dataclass(frozen=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     """The commands of one engine of one core in one subnet, in stream order.
 
     ``ordinals``: of these commands. ``clocks[i, t]``: how many commands of timeline t are finished when command i

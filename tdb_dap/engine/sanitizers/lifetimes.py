@@ -8,9 +8,9 @@ results of the one before it are stored.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.runs import merged
@@ -23,8 +23,7 @@ Period = tuple[int, bool, "int | None"]
 """Subnet, whether it is a layer group, and the line of the group, or of the op outside of groups."""
 
 
-@dataclass(frozen=True)
-class LifetimeStart:
+class LifetimeStart(Struct, frozen=True):
     """Lifetimes that begin with a command. ``left``: stale ranges of every lane of its core."""
 
     record: OpRecord

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tdb_dap.engine.control.observers import Observer, next_of
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 Test = Callable[[Array, DType], NDArray[np.bool_]]
 
 
-@dataclass(frozen=True)
-class Special:
+class Special(Struct, frozen=True):
     """A kind of number."""
 
     name: str

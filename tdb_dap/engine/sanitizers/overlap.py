@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
@@ -16,8 +16,7 @@ _AT_ONCE = 1 << 16
 """Pairs that are compared at once."""
 
 
-@dataclass(frozen=True)
-class _Side:
+class _Side(Struct, frozen=True):
     """The rows of one timeline that can meet those of the other, and the position of each in its stream."""
 
     rows: Column

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tdb_dap.engine.control.observers import Announcer, Heard, Observer
 from tdb_dap.engine.control.stops import Finding
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger
 
 
-@dataclass(frozen=True)
-class Survey:
+class Survey(Struct, frozen=True):
     """``findings``: in the order of execution; ``stopped``: why the run did not reach the end, empty if it did."""
 
     findings: tuple[Finding, ...]

@@ -10,9 +10,9 @@ multiplied by zero does not depend on any number, only on whether it is one (``D
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.memory import Memory
@@ -60,8 +60,7 @@ class _Pretended:
         self.written[view] = np.ascontiguousarray(bits)
 
 
-@dataclass(frozen=True)
-class Dependence:
+class Dependence(Struct, frozen=True):
     """For each result the bytes that depend on undefined ones: truth values, last axis by byte.
 
     ``clears``: whether floats of a result are zero whatever number the undefined bytes hold, and not if they hold none.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.views import View
@@ -23,8 +23,7 @@ _STORIES = {
 }
 
 
-@dataclass(frozen=True)
-class TaintSource:
+class TaintSource(Struct, frozen=True):
     """``ordinal``: of the command; ``text``: what it took from where."""
 
     ordinal: int

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
@@ -40,8 +41,7 @@ _NODE = re.compile(r"(.+)_([A-Z]\w*)")
 _NOT_LAYERS = ("top.Weight", "top.None", "top.Input")
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(Struct, frozen=True, dict=True):
     """One file of the way from the original model. ``is_changed``: it is newer than the compilation."""
 
     title: str
@@ -59,8 +59,7 @@ class Stage:
         return next((op for op in ops if op.name not in _NOT_LAYERS), None)
 
 
-@dataclass(frozen=True)
-class OriginalLayer:
+class OriginalLayer(Struct, frozen=True):
     """A layer of the model before compilation. ``nodes``: the ONNX nodes it was made of, ``name (type)``."""
 
     name: str

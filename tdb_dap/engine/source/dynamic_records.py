@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct, field
 
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
@@ -40,8 +40,7 @@ _TYPE = re.compile(r"tensor<(.*?)(?:, (\d+) : i64)?>$")
 _NONE = "none"
 
 
-@dataclass(frozen=True)
-class Boundary:
+class Boundary(Struct, frozen=True):
     """A call of the firmware: its name, its number among all calls, and the shape of a result where it is known."""
 
     name: str
@@ -49,8 +48,7 @@ class Boundary:
     shape: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Relocation:
+class Relocation(Struct, frozen=True):
     """A move of what the compiler placed: [start, stop) of its addresses, and what to add for those of the run.
 
     ``name``: the one tensor that it is about, where others may have been placed there before or after; empty: all.
@@ -62,16 +60,14 @@ class Relocation:
     name: str = ""
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """An argument of a function in a run, or a value in it, with its shape; ``name``: empty for values."""
 
     name: str
     shape: tuple[int, ...]
 
 
-@dataclass
-class MappedOp:
+class MappedOp(Struct):
     """An instance of an op with its commands. ``is_certain``: nothing contradicts the mapping."""
 
     op: MlirOp
@@ -81,8 +77,7 @@ class MappedOp:
     is_certain: bool = True
 
 
-@dataclass
-class _Group:
+class _Group(Struct):
     """The commands between two boundaries that begin and end a group; ``parts``: cut at the ends of ops."""
 
     parts: list[tuple[list[int], Boundary | None]] = field(default_factory=list)

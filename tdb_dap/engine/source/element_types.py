@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tdb_dap.engine.source.mlir_attributes import closing, integer, split_top
 from tdb_dap.errors import BadInput
@@ -16,8 +17,7 @@ _SCALED = pattern(r"([-+]?[\d.]+(?:[eE][-+]?\d+)?)(?::(-?\d+))?")
 _RANGE = pattern(r"<([-+\w.]+):([-+\w.]+)>")
 
 
-@dataclass(frozen=True)
-class ElementType:
+class ElementType(Struct, frozen=True):
     """Number format of a tensor's elements. A stored number stands for (stored - ``zero_point``) * ``scale``.
 
     ``storage``: ``f32``, ``i8``, ``u8``, ``f8E4M3FN``, ...; ``expressed``: the format of the numbers that stored ones

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.engine.source.source_map import SourceMap
 
 
-@dataclass(frozen=True)
-class MappedLaunch:
+class MappedLaunch(Struct, frozen=True):
     """A launch of a net. ``start``: its first command; ``first_line``: lines of the joined text before its source's.
 
     ``subnets``: number of a subnet in the net -> number in the program.

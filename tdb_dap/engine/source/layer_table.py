@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.files.bounded_files import read_lines
 from tdb_dap.errors import BadInput
@@ -19,8 +21,7 @@ _HEADING = re.compile(r"Cmdbuf\d+:")
 _COLUMNS = 10
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """A row. ``moves``: no tensor of its own: weights that are loaded, a result that is stored.
 
     ``first``: first batch and first row of the slice in a layer group; None if the table does not tell.

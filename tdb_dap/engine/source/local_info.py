@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tdb_dap.engine.source.mlir_attributes import integer
 from tdb_dap.engine.source.mlir_file import MlirOp
@@ -13,8 +14,7 @@ from tdb_dap.engine.source.mlir_file import MlirOp
 _NUMBERS = re.compile(r"(\w+) = (\[[-\d, ]*\]|-?\d+|true|false)")
 
 
-@dataclass(frozen=True)
-class LocalInfo:
+class LocalInfo(Struct, frozen=True):
     """``ginfo`` of an op in a group: the numbers that the compiler prints, by name."""
 
     numbers: Mapping[str, Any]

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from tdb_dap.engine.files.bounded_files import read_lines
 from tdb_dap.engine.source.mlir_attributes import closing, integer, parse_attributes
@@ -28,8 +29,7 @@ _MODE = re.compile(r'module\.mode = "(\w+)"')
 _VALUE = re.compile(r"%[\w.$-]+(?:#\d+)?")
 
 
-@dataclass(frozen=True)
-class SourceFile:
+class SourceFile(Struct, frozen=True):
     """A file of a text. ``before``: lines of the text before its first; ``sha256``: as in ``MlirFile``."""
 
     path: Path
@@ -37,8 +37,7 @@ class SourceFile:
     before: int = 0
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(Struct, frozen=True):
     """A function of the module: ``name`` without @, first and last line."""
 
     name: str
@@ -46,8 +45,7 @@ class Function:
     end_line: int
 
 
-@dataclass(eq=False)
-class Region:
+class Region(Struct, eq=False):
     """A list of operations between braces: the body of a function, or one of the bodies of an operation.
 
     A value id such as ``%38`` is unique in its region and those around it, but not in a function: the printer of MLIR
@@ -81,8 +79,7 @@ class Region:
             yield from region.definitions(value)
 
 
-@dataclass
-class MlirOp:
+class MlirOp(Struct, dict=True):
     """One operation. Lines are 1-based."""
 
     file: MlirFile

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tdb_dap.engine.source.mlir_attributes import integer
 from tdb_dap.engine.source.value_flow import RETURNS, Argument, Definition, ValueFlow
@@ -19,8 +20,7 @@ _TYPE = re.compile(r"(?:tensor|memref)<((?:\d+x)*)([^,<>]+(?:<[^<>]*>)?)[^>]*>")
 _QUANTISED = re.compile(r"!quant\.\w+<(\w+)")
 
 
-@dataclass(frozen=True)
-class OpNode:
+class OpNode(Struct, frozen=True):
     """An op, or an argument of a subnet."""
 
     id: str
@@ -39,8 +39,7 @@ class OpNode:
     """Line of the layer group around it, None outside of groups."""
 
 
-@dataclass(frozen=True)
-class OpEdge:
+class OpEdge(Struct, frozen=True):
     """``tail`` computes what ``head`` reads; ``value``: its id in the text."""
 
     tail: str
@@ -48,8 +47,7 @@ class OpEdge:
     value: str
 
 
-@dataclass(frozen=True)
-class OpGraph:
+class OpGraph(Struct, frozen=True):
     """Nodes and edges in the order of the file."""
 
     nodes: tuple[OpNode, ...]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tdb_dap.engine.commands.commands import ENGINES, Columns
@@ -24,8 +24,7 @@ from tdb_dap.engine.source.tensor_location import LocationRecord
 from tdb_dap.errors import BadInput
 
 
-@dataclass(frozen=True)
-class OpRecord:
+class OpRecord(Struct, frozen=True, dict=True):
     """One emitted instance of an op. ``ordinals``: the commands it owns, ascending (they need not be adjacent)."""
 
     index: int

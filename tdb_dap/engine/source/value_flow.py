@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tdb_dap.engine.source.mlir_attributes import integer
 
@@ -19,16 +20,14 @@ RETURNS = ("return", "func.return")
 """What ends a function."""
 
 
-@dataclass(frozen=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """Result ``index`` of an operation that computes it."""
 
     op: MlirOp
     index: int
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """An argument of a function: ``%arg0``."""
 
     function: str

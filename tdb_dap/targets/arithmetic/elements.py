@@ -8,10 +8,10 @@ an operand belongs to a plan nothing is computed: the result is the description,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.dtypes import F32, UI16, DType
@@ -48,8 +48,7 @@ _SIZES = {
 _WORD_FORMATS = {1: Format.UI8, 2: Format.UI16, 4: Format.SI32}
 
 
-@dataclass(frozen=True, eq=False)
-class Elements:
+class Elements(Struct, frozen=True, eq=False):
     """One function over elements: operands that broadcast to the result's shape, and parameters by their fields."""
 
     function: Function

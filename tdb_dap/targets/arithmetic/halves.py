@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import F16, Array, DType
@@ -11,8 +9,7 @@ from tdb_dap.engine.hardware.dtypes import F16, Array, DType
 _SMALLEST_NORMAL = np.float32(2.0**-14)
 
 
-@dataclass(frozen=True)
-class _Flushed(DType):
+class _Flushed(DType, frozen=True):
     """f16 as a format to calculate in; it is stored as any f16."""
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.dtypes import Array
@@ -13,8 +12,7 @@ Float32 = NDArray[np.float32]
 Offsets = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Products:
+class Products(Struct, frozen=True):
     """sum over k of left[m, k] * right[k, n], where right[k, n] = image[taps[k] + places[n]].
 
     Float32, or whole numbers of any format, each factor of its own; the kernel takes ``left`` as int16 and ``image`` as

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -14,8 +15,7 @@ UNLIMITED = -(1 << 63), (1 << 63) - 1
 """Limits that limit nothing."""
 
 
-@dataclass(frozen=True)
-class Steps:
+class Steps(Struct, frozen=True):
     """The steps that follow an integer sum: (sum * multiplier) * 2^amount, rounded by ``mode``, + zero, limited.
 
     ``multiplier``, ``amount``, ``zero``: integers that broadcast to the sums; ``held``: the sum wraps to 32 bits first;

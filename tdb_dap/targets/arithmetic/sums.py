@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.dtypes import F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
@@ -56,8 +57,7 @@ class Window(NamedTuple):
     """Rows and columns of results, and numbers of the image between both."""
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """Products of 16-bit floats that are summed exactly before they are added; see ``rules``."""
 
     size: int
@@ -88,8 +88,7 @@ class Step(NamedTuple):
         kernel.fill_stored(record.stored, self.words, self.format, self.source, shape)
 
 
-@dataclass(frozen=True)
-class Sums:
+class Sums(Struct, frozen=True):
     """Sums of products, or the largest numbers of windows."""
 
     how: Accumulation

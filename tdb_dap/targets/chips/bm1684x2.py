@@ -1,6 +1,6 @@
 """BM1684X2: up to four cores of 16 lanes, tagged 45-bit addresses."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.bm1690 import BM1690_RULES

@@ -1,6 +1,6 @@
 """BM1690 and BM1690E: up to eight cores of 64 lanes, tagged 45-bit addresses, shared L2."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.chip import Chip

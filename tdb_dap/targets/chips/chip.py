@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
     from tdb_dap.targets.plans.plan import Plans
 
 
-@dataclass(frozen=True)
-class Chip:
+class Chip(Struct, frozen=True, dict=True):
     """A target."""
 
     name: str
@@ -83,7 +83,7 @@ class Chip:
     """Its speeds, None where they are not known."""
     is_lenient: bool = False
     """Whether it computes commands that break a rule of the chip as if there were none."""
-    linked_to: Chip | None = field(default=None, compare=False, repr=False)
+    linked_to: Chip | None = None
     """The chip that this is with other addresses, for one net of several; None: it is itself."""
 
     def inexact(self) -> Chip:

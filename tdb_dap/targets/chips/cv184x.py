@@ -1,6 +1,6 @@
 """CV184X and SGTPUV8: one core of 8 lanes, tagged 45-bit addresses, fused requantisation."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.bm1690 import BM1690_RULES

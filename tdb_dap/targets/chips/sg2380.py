@@ -1,6 +1,6 @@
 """SG2380: up to four cores of 32 lanes, tagged 45-bit addresses."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space, window
 from tdb_dap.targets.chips.bm1690 import BM1690_RULES

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, I16, Array, DType
@@ -19,8 +19,7 @@ _ERF = (-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807
 _ERF_TAIL = (-0.82215223, 0.17087277)
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """``words`` 32-bit words from where the previous table ends; ``dtype`` of the entries (None: integers).
 
     16-bit entries are two in a word. The vendor's debugger fills the memory in another way on some chips: it gives a

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class SingleChip:
+class SingleChip(Struct, frozen=True):
     """A library that is made for one chip at a time, and executes one descriptor at once.
 
     ``version``: its number of the chip; ``shared_memory``: device address of a memory that no command uses; ``ddr``:
@@ -20,8 +20,7 @@ class SingleChip:
     functions: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class VendorLibrary:
+class VendorLibrary(Struct, frozen=True):
     """Facts needed to run commands on the vendor's library."""
 
     file: str

@@ -6,18 +6,17 @@ Ours is in ``engine.listing``; this one exists so that listings can be compared 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import BF16
 from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View, memref_text
 from tdb_dap.targets.declaration.family import Bound
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(Struct, frozen=True):
     """Style of the vendor's text for a chip."""
 
     cores: bool = True

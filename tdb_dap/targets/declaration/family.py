@@ -17,10 +17,11 @@ What the vendor debugger prints differently is said in the row (``vendor=...``) 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from inspect import cleandoc
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.views import Operand
 from tdb_dap.targets.declaration.fields import Fields
@@ -68,8 +69,7 @@ Rule = Callable[["Bound"], str]
 AttributeValue = str | tuple[str, ...] | Callable[[Fields], Any]
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(Struct, frozen=True, dict=True):
     """A declared family; ``operands`` and ``results`` are (role, row) in order of declaration."""
 
     name: str
@@ -131,8 +131,7 @@ def flag(name: str) -> Callable[[Fields], bool]:
     return lambda f: bool(getattr(f, name))
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """A family applied to one command: operands and results by role. ``kind``: its instruction form, if it has one."""
 
     family: Family

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
+
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import (
     BF16,
@@ -74,8 +75,7 @@ def _four_names(prefix: str, suffix: str) -> tuple[str, str, str, str]:
     return f"{prefix}_n{suffix}", f"{prefix}_c{suffix}", f"{prefix}_h{suffix}", f"{prefix}_w{suffix}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Conventions:
+class Conventions(Struct, frozen=True, kw_only=True):
     """The meanings of fields in which chips differ, as far as views depend on them.
 
     ``has_float8``, ``has_int4``: its TIU has floats of 8 bits, integers of 4;
@@ -100,6 +100,9 @@ class Conventions:
     strided_by_sizes: bool = False
 
 
+USUAL = Conventions()
+
+
 class Fields:
     """Attribute access to the fields of one command, with the chip's geometry and configuration registers.
 
@@ -122,7 +125,7 @@ class Fields:
         geometry: Geometry,
         core: int,
         registers: Mapping[int, int],
-        conventions: Conventions = Conventions(),
+        conventions: Conventions = USUAL,
     ) -> None:
         # Plain attributes are the fastest thing to look up.
         self.__dict__.update(values)

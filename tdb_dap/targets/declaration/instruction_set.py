@@ -10,12 +10,13 @@ import json
 import re
 import struct
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tdb_dap.errors import BadInput
@@ -31,8 +32,7 @@ _PACKET_BYTES = 8
 _RESERVED = re.compile(r"(rsvd|opt_rsv|rese?r[ev]*d?|Reserved|reversed)_?\d*$")
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(Struct, frozen=True, dict=True):
     """One instruction form: what the head fields select."""
 
     engine: str
@@ -112,8 +112,7 @@ class Instruction:
         return word.to_bytes(self.size, "little")
 
 
-@dataclass(frozen=True)
-class Lookup:
+class Lookup(Struct, frozen=True):
     """Head bits to instruction: ``table[head & mask]`` is an index into the instruction list."""
 
     mask: int

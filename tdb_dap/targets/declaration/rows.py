@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import DType
 from tdb_dap.engine.hardware.geometry import Space
@@ -45,8 +45,7 @@ class AddressParts(NamedTuple):
     """The address is an offset in this memory; None: it is a device address."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True, dict=True):
     """One operand or result."""
 
     prefix: str

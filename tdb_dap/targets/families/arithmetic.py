@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import SI8, UI16, DType
 from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import F32, SI16, SI32, UI8, UI16, UI32, DType
 from tdb_dap.engine.hardware.views import Layout, Operand, View
@@ -105,9 +106,10 @@ def _averages_by_a_constant(bound: Bound) -> str:
 
 
 def _shifts_within_words(bound: Bound) -> str:
-    """A sum of integers is shifted by less than the bits that it has."""
+    """A depthwise sum of integers is shifted by less than the bits that it has; an average by its own operand."""
     f = bound.fields
-    shift = 0 if f.is_fused or is_float(f) or f.sub in (MINIMUM, MAXIMUM, BOX_MAXIMUM) else signed_byte(f.res1_addr)
+    is_shifted = f.sub in (DEPTHWISE, DEPTHWISE_RELU, BOX_DEPTHWISE) and not f.is_fused and not is_float(f)
+    shift = signed_byte(f.res1_addr) if is_shifted else 0
     return f"it shifts by {shift} bits" if abs(shift) > 31 else ""
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import F32, SI8, SI16, SI32, UI16, UI32, DType
 from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View, strides_of

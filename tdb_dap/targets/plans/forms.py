@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space
@@ -164,8 +163,7 @@ class SeenRegisters(Mapping[int, int]):
         raise Unplanned("the registers")
 
 
-@dataclass(frozen=True)
-class BoundForm(Bound):
+class BoundForm(Bound, frozen=True):
     """A family applied to what all commands of a form share."""
 
     fields: PlacelessFields

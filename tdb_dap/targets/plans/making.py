@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import F32, Array
 from tdb_dap.engine.hardware.geometry import Space
@@ -40,8 +41,7 @@ _WITH_TABLE = frozenset({Function.SERIES, Function.LOOKED_UP, Function.SCATTERED
 """Functions whose table is read for every element."""
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(Struct, frozen=True):
     """The part of a plan that the kernel carries out, see ``plans.plan``."""
 
     calls: object

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import F32, SI8, SI16, Array
 from tdb_dap.targets.arithmetic.stored import AXES, FLOATS, Stored, Unplanned

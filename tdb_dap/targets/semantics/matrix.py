@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI32, UI32, Array, DType
 from tdb_dap.errors import NotSimulated

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
@@ -35,8 +36,7 @@ def _met(x: Operation) -> list[Array]:
     return [tap for _, _, tap in taps(image, x.fields)]
 
 
-@dataclass(frozen=True)
-class _Tap:
+class _Tap(Struct, frozen=True):
     """One tap of a window, or the one that was kept so far."""
 
     numbers: Array

@@ -7,8 +7,9 @@ result, broadcastable to the result's shape. It knows neither memory nor address
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.errors import NotSimulated
@@ -106,8 +107,7 @@ def semantics(family: str, *subs: int) -> Callable[[F], F]:
     return declare
 
 
-@dataclass(frozen=True)
-class MatrixProduct:
+class MatrixProduct(Struct, frozen=True):
     """A product of matrices that a command is, without its numbers: starts + left x right, then the steps."""
 
     left: str
@@ -135,8 +135,7 @@ class MatrixProduct:
     """Whether a first start of -0 counts as 0, of floats."""
 
 
-@dataclass(frozen=True)
-class Convolved:
+class Convolved(Struct, frozen=True):
     """A convolution that a command is, without its numbers: starts + weights x windows of an image, then the steps."""
 
     image: str
@@ -165,8 +164,7 @@ class Convolved:
     """Whether even and odd input channels, those of a tap together, are summed up apart and then added, of float32."""
 
 
-@dataclass(frozen=True)
-class Pooled:
+class Pooled(Struct, frozen=True):
     """Windows of each channel of an image that a command sums up, or takes the largest number of, without numbers."""
 
     image: str

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class MonitorRecord:
+class MonitorRecord(Struct, frozen=True):
     """One command of an engine, as the monitor leaves it: words of 32 bits, little endian."""
 
     size: int
@@ -17,8 +16,7 @@ class MonitorRecord:
     """Index of the word whose lower 16 bits are the command's id less 1; they go round."""
 
 
-@dataclass(frozen=True)
-class Monitor:
+class Monitor(Struct, frozen=True):
     """The monitors of a core."""
 
     tiu: MonitorRecord

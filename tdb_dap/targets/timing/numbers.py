@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from tdb_dap.targets.timing.monitor import Monitor
 
 
-@dataclass(frozen=True)
-class Transfer:
+class Transfer(Struct, frozen=True):
     """One direction of DMA: ``start`` cycles for each command, and ``rate`` bytes per cycle.
 
     A contiguous piece counts as at least ``least`` bytes; one of a matrix and of a fill with a constant as
@@ -30,8 +30,7 @@ class Transfer:
         return self.start + pieces * max(size / pieces, least) / (self.rate * streams)
 
 
-@dataclass(frozen=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """Speeds of one core of a chip."""
 
     clock: float
@@ -52,7 +51,7 @@ class Timing:
     """The same for windows that move by more than one."""
     monitor: Monitor | None = None
     """What a board measures, None where its records are not known."""
-    source: str = field(default="", compare=False)
+    source: str = ""
     """Where the numbers come from."""
 
     def seconds(self, cycles: float) -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.declaration.instruction_set import Instruction
@@ -13,8 +14,7 @@ from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.validation.evidence import Evidence, evidence
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Struct, frozen=True):
     """``problems``: contradictions in the table; ``undescribed``: registers whose operands nobody has declared;
 
     ``simulated``: instruction forms that have a semantic function, of ``forms`` that have operands; ``evidence``: how

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.engine.compare.segments import segments
@@ -47,8 +49,7 @@ MOST_JOBS = 1024
 """Processes that may be asked for; more is a slip of the fingers."""
 
 
-@dataclass(frozen=True)
-class CheckOptions:
+class CheckOptions(Struct, frozen=True):
     """Options of a check.
 
     ``golden``, ``onnx``: compute the expected values in float64 from ``..._tpu.mlir``, or from the nodes of an ONNX
@@ -76,8 +77,7 @@ class CheckOptions:
     baseline: Path | None = None
 
 
-@dataclass(frozen=True)
-class CheckResult:
+class CheckResult(Struct, frozen=True):
     """``findings``: those of the report, with the known ones marked; ``tensors``: the rows with what was kept of them.
 
     ``problem``: why the check is not complete; empty if it is.

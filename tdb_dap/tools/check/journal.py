@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import asdict
 from pydantic import TypeAdapter, ValidationError
 
 from tdb_dap.engine.files.atomic_files import write_text

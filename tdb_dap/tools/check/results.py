@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.program.program import Program
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.hardware.dtypes import Array
 
 
-@dataclass(frozen=True)
-class Looked:
+class Looked(Struct, frozen=True):
     """A row and, where they were to be kept, its tensors."""
 
     row: Row
@@ -25,8 +25,7 @@ class Looked:
     expected: Array | None = None
 
 
-@dataclass(frozen=True)
-class Walked:
+class Walked(Struct, frozen=True):
     """Results of a run. ``stopped``: why it did not reach the end, if so."""
 
     results: tuple[Looked, ...]

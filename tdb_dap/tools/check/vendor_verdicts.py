@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tdb_dap.engine.compare import tdb_profile
 from tdb_dap.engine.reference.tolerance import Tolerances

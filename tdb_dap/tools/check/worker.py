@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tdb_dap.engine.compare.judging import Gathered, Judge
 from tdb_dap.engine.compare.segments import start_at
@@ -28,8 +29,7 @@ Segment = tuple[int, int]
 """First ordinal, and the one after the last."""
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """One model, its inputs and what it is compared with; goes to other processes as it is.
 
     ``keep``: which tensors come back with the rows: ``none``, ``failed`` or ``all``; ``pictures``: whether rows of what

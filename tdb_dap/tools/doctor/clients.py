@@ -8,7 +8,8 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tdb_dap.system.child_processes import outside_environment
 from tdb_dap.tools.doctor.findings import Check
@@ -23,8 +24,7 @@ PATIENCE = 15.0
 _LONGEST = 80
 
 
-@dataclass(frozen=True)
-class Editor:
+class Editor(Struct, frozen=True):
     """One editor."""
 
     program: str

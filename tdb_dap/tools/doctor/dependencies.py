@@ -6,9 +6,10 @@ import importlib
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib import metadata
 from types import ModuleType
+
+from msgspec import Struct
 
 from tdb_dap.tools.doctor.findings import Check
 from tdb_dap.tools.doctor.installation import Installation
@@ -16,8 +17,7 @@ from tdb_dap.tools.doctor.installation import Installation
 Version = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Dependency:
+class Dependency(Struct, frozen=True):
     """One package."""
 
     package: str

@@ -6,9 +6,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.version import __version__
@@ -19,8 +21,7 @@ SCHEMA_VERSION = 1
 """Version of the report in JSON; it changes when a field goes away or means something else."""
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Struct, frozen=True):
     """One thing that was looked at."""
 
     name: str

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
+
+from msgspec import Struct
 
 from tdb_dap.system.shells import quoted
 from tdb_dap.tools.doctor.findings import Check
@@ -40,8 +41,7 @@ _SOURCES = "SOURCES.tar.gz"
 """The source distribution of a release, likewise."""
 
 
-@dataclass(frozen=True)
-class Installation:
+class Installation(Struct, frozen=True, dict=True):
     """One installation of this package."""
 
     prefix: Path

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.dtypes import Array
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 Key = tuple[Space, int]
 
 
-@dataclass(frozen=True)
-class Restored:
+class Restored(Struct, frozen=True):
     """Bytes to be put in place before a command: where, and what."""
 
     space: Space
@@ -41,8 +41,7 @@ class Restored:
     data: bytes
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """One exported command."""
 
     command: Command

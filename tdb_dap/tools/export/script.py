@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Constant, View
@@ -81,8 +81,8 @@ def _value(what: Any) -> str:
     """An expression that makes a value again."""
     if isinstance(what, Enum):
         return f"{type(what).__name__}.{what.name}"
-    if dataclasses.is_dataclass(what) and not isinstance(what, type):
-        parts = ", ".join(f"{f.name}={_value(getattr(what, f.name))}" for f in dataclasses.fields(what))
+    if isinstance(what, Struct):
+        parts = ", ".join(f"{name}={_value(getattr(what, name))}" for name in what.__struct_fields__)
         return f"{type(what).__name__}({parts})"
     if isinstance(what, tuple):
         return f"({''.join(_value(part) + ', ' for part in what)})"

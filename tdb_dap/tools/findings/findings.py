@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.files.context import Context
 
@@ -21,8 +23,7 @@ def model_name(context: Context) -> str:
     return os.fsencode(own).decode("utf-8", "backslashreplace")
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """A command or a tensor, and where it stands."""
 
     file: str
@@ -44,8 +45,7 @@ class Place:
     """One line about it."""
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One thing that is wrong."""
 
     rule: str
@@ -76,8 +76,7 @@ class Finding:
     """Whether the baseline has it."""
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """One thing that was examined: an op or a tensor."""
 
     group: str
@@ -93,8 +92,7 @@ class Case:
     """Why it was not examined; empty if it was."""
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A kind of finding."""
 
     label: str
@@ -104,8 +102,7 @@ class Rule:
     """A sentence."""
 
 
-@dataclass(frozen=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """Outcome of one command on one net."""
 
     command: Command

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
@@ -21,8 +22,7 @@ from tdb_dap.tools.float_model.rotary import Rotary, positive, rotary_of
 ACTIVATIONS = ("silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh", "quick_gelu", "relu")
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """Facts of a family of models that config.json lacks. ``own``: keys that only this family has.
 
     ``norm_offset``: added to weights of norms; ``has_head_norms``: queries and keys are normalised; ``has_four_norms``:
@@ -144,8 +144,7 @@ _QUANTISED = ("quantization_config", "compression_config")
 _NESTED = ("text_config", "llm_config", "language_config")
 
 
-@dataclass(frozen=True)
-class Experts:
+class Experts(Struct, frozen=True):
     """A mixture of experts. ``used``: experts for a position; ``is_shared``: one more is used for all."""
 
     number: int
@@ -154,8 +153,7 @@ class Experts:
     is_shared: bool
 
 
-@dataclass(frozen=True)
-class Config:
+class Config(Struct, frozen=True):
     """Everything that the numbers of a model depend on. ``rotary``, ``windows`` and ``experts``: by layer.
 
     ``windows``: positions that a position sees, itself included; 0: all. ``caps``: of scores, and of logits; 0: none.

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
@@ -24,8 +24,7 @@ _PIECE = 1 << 22
 """Numbers of a weight that are made float64 at once."""
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """The two factors of LoRA for a linear layer. ``a``: (rank, inputs); ``b``: (outputs, rank), with its scale."""
 
     a: Array

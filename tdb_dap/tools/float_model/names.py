@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(Struct, frozen=True):
     """Names of layers within a block, without its number, and of those outside.
 
     ``fused``: name of a layer -> the one in the file that holds it and others, one below the other.

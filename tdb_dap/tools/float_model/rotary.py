@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
@@ -32,8 +32,7 @@ _COMMON = {"rope_type", "type", "rope_theta", "partial_rotary_factor", "original
 _OF_PICTURES = {"mrope_section", "mrope_interleaved"}
 
 
-@dataclass(frozen=True)
-class Rotary:
+class Rotary(Struct, frozen=True):
     """Angles of a rotary embedding.
 
     ``size``: numbers of a head that are rotated, the first ones; ``frequencies``: float64 (size / 2); ``scale``: of

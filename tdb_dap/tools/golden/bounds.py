@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.tools.golden.formats import TensorType

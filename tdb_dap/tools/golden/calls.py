@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.tools.golden.formats import TensorType
@@ -19,8 +19,7 @@ class NoGolden(Exception):
     """An op cannot be computed here; the text says why."""
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """One op: ``inputs`` are float64, dequantised, None where the op has none there."""
 
     name: str

@@ -6,9 +6,10 @@ import itertools
 import json
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
@@ -31,8 +32,7 @@ _OPTIONS = {
 """File -> the options of the compiler's commands that name it."""
 
 
-@dataclass(frozen=True)
-class Files:
+class Files(Struct, frozen=True):
     """The files of one compilation by the compiler's own words for them, as far as they are there.
 
     ``directory``: of the notes; ``properties``: what the compiler notes of the compilation; ``is_deployed``: whether

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.source.element_types import element_type
@@ -25,8 +25,7 @@ _LARGEST = {
 """Float format -> its largest finite number."""
 
 
-@dataclass(frozen=True)
-class TensorType:
+class TensorType(Struct, frozen=True):
     """A tensor's type. Stored number = number / ``scale`` + ``zero_point``.
 
     ``shape``: None where it is not known yet; ``storage``: ``f32``, ``i8``, ``u8``, ...; ``is_quantised``: whether the

@@ -7,9 +7,9 @@ stored words: they can be compared with what other levels of the compilation hav
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.tools.golden.calls import Call, NoGolden, golden

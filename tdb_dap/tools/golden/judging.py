@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.reference.metrics import channel_axis
@@ -66,8 +67,7 @@ _LEANING = 0.25
 """Average difference from the nearest number, in steps, from which on it was not the nearest: others give 0.5."""
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """One tensor. ``error``, ``cost``: roots of mean squares of the error made here and of what the format costs.
 
     ``verdict``: ``bug``, ``quantisation`` (differs, and the format explains it), ``overflow`` (numbers became infinite,
@@ -102,8 +102,7 @@ class Judged:
         return self.error / self.cost if self.cost else (math.inf if self.error else 0.0)
 
 
-@dataclass(frozen=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """The result that an op has to give, float64 arrays of one shape.
 
     ``exact``: not rounded; ``cost``: error that the format makes of it; ``steps``: distance of neighbouring numbers;

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz
@@ -30,8 +31,7 @@ _SOURCES = ("top.Weight", "top.None", "top.Input")
 _NOTHING = ("top.None", "return", "func.return", "top.Weight", "tpu.Buffer")
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """An op that could not be computed, and why."""
 
     op: MlirOp

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.source.op_graph import OpGraph, OpNode
 
 
-@dataclass(frozen=True)
-class Colouring:
+class Colouring(Struct, frozen=True):
     """Colours of nodes. ``paint``: fill colour of a node, and a line that says why (empty: nothing to say)."""
 
     kind: Literal["dtype", "time", "verdict"]

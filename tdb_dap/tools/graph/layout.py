@@ -7,8 +7,9 @@ and up), positions by the same with what is next to each other kept apart. Linea
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tdb_dap.engine.source.op_graph import OpEdge, OpGraph, OpNode
@@ -21,8 +22,7 @@ Box = tuple[float, float, float, float]
 """Left, top, width, height."""
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """A subnet or a layer group around its nodes."""
 
     title: str
@@ -30,8 +30,7 @@ class Frame:
     box: Box
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """``nodes``: the middle of each node by id; ``frames``: those around others first."""
 
     width: float

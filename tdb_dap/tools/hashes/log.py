@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
@@ -25,8 +26,7 @@ _TENSOR = re.compile(rf"t ([0-9]{{1,9}}) ([0-9]{{1,9}}) ({_HASH}|-) (\S+) (\".*\
 _COMMAND = re.compile(rf"c ([0-9]{{1,9}}) ([0-9]{{1,9}}) ({_HASH}|-) (\S+) (\S+)")
 
 
-@dataclass(frozen=True)
-class Tensor:
+class Tensor(Struct, frozen=True):
     """A result of an op, or a slice of one, when the op has ended."""
 
     line: int
@@ -43,8 +43,7 @@ class Tensor:
         return f"t {self.line} {self.core} {self.hash} {self.opcode} {json.dumps(self.name)}"
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(Struct, frozen=True):
     """A command, after it was executed."""
 
     ordinal: int
@@ -64,8 +63,7 @@ class Command:
 Entry = Tensor | Command
 
 
-@dataclass(frozen=True)
-class Log:
+class Log(Struct, frozen=True):
     """A whole log. ``head``: texts by the names in ``HEAD``."""
 
     head: dict[str, str]

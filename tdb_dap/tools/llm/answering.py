@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from tdb_dap.engine.bmodel import RunMode, Stage
 from tdb_dap.engine.hardware.dtypes import Array

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from tdb_dap.cli.options import prompt_options, token_ids
 from tdb_dap.errors import BadInput

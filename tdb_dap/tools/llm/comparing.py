@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.hardware.dtypes import Array
@@ -19,8 +19,7 @@ from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.op_records import OpRecord
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """A tensor of a launch compared with the float model.
 
     ``line``: of its op in the joined source; ``command``: its last;
@@ -42,8 +41,7 @@ class Compared:
         return f"cosine {self.cosine:.4f}, {self.ratio:.3f} times as long as in float"
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """A launch compared with the float model, which gets the same states, and the right positions, mask and cache.
 
     ``given``: what is wrong with what the launch was given, a phrase each; ``compared``: its tensors, as they were
@@ -65,8 +63,7 @@ class Part:
         return bool(self.given) or self.first_wrong is not None
 
 
-@dataclass
-class _Sums:
+class _Sums(Struct):
     """Sums that a similarity is made of."""
 
     product: float
@@ -96,8 +93,7 @@ class _Sums:
         return math.sqrt(self.actual / self.wanted) if self.wanted else 1.0
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Differences that a number format explains: least ``cosine``, and the largest difference of ``ratio`` from 1."""
 
     cosine: float

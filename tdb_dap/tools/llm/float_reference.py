@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.checks.reference_checks import MISMATCH
 from tdb_dap.engine.commands.commands import Command
@@ -28,16 +28,14 @@ _HISTORY = {"block": 0, "block_kv": 2, "block_cache": 3}
 """Kind of a block -> the number of its first input that holds the cache; 0: it has none."""
 
 
-@dataclass(frozen=True)
-class _Made:
+class _Made(Struct, frozen=True):
     """Results of a launch for those after it: states, and lines of the cache."""
 
     states: Array | None = None
     lines: tuple[Array, Array] | None = None
 
 
-@dataclass
-class _Open:
+class _Open(Struct):
     """A launch that runs. ``last``: name of a tensor -> ordinal at which it is whole."""
 
     place: Place

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tdb_dap.engine.bmodel import Bmodel, RunMode, Stage, TensorInfo
 from tdb_dap.engine.cvimodel import is_cvimodel
@@ -26,8 +27,7 @@ HEADS = ("lm_head", GREEDY_HEAD, SAMPLE_HEAD)
 """Nets that end the pass of a token."""
 
 
-@dataclass(frozen=True)
-class LanguageModel:
+class LanguageModel(Struct, frozen=True):
     """A model. ``layers``: number of blocks; ``length``: positions of a prefill; ``room``: positions in the cache.
 
     ``hidden``: numbers of a position between two blocks; ``line``: numbers of a position in one cache.

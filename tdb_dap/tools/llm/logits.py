@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.views import View
@@ -13,8 +13,7 @@ from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.program import Launch, Program
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A token that could be answered. ``probability``: of all tokens, at temperature 1."""
 
     id: int

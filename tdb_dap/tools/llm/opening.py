@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.bmodel import Bmodel
 from tdb_dap.engine.control.debugger import Debugger
@@ -28,8 +30,7 @@ from tdb_dap.tools.opening import open_debugger
 from tdb_dap.tools.programs import keep_source, report_links
 
 
-@dataclass(frozen=True)
-class PromptOptions:
+class PromptOptions(Struct, frozen=True):
     """A language model with a prompt, a text or token ids, or a bmodel with a ``pipeline`` file."""
 
     context: Path

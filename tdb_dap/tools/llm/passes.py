@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.program import Launch, Program
@@ -13,8 +14,7 @@ from tdb_dap.tools.llm.language_model import HEADS
 _TABLES = ("embedding", "embedding_cache")
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """A launch and the positions that it computes.
 
     ``number``: of its pass; ``before``: the launches of the same layer with the positions before; ``first``, ``count``:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tdb_dap.backends.launch.job import Border as JobBorder
 from tdb_dap.backends.launch.job import Copy, Fill, Largest, Launch, Net, Piece

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.stops import BACKEND_FAILED
@@ -22,8 +22,7 @@ from tdb_dap.tools.llm.passes import passes, rows_of, token_of
 from tdb_dap.tools.weights.checking import WeightsReport
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(Struct, frozen=True):
     """A token that was answered. ``number``: from 0 on; ``seconds``: that it took.
 
     ``expected``: the token of the float model after the same tokens, None without one; ``parts``: the launches;

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import fields
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.rendering.printable import quoted
@@ -19,8 +20,7 @@ _ALWAYS = 5
 """The likeliest tokens, which ``top_p`` never leaves out."""
 
 
-@dataclass(frozen=True)
-class Sampling:
+class Sampling(Struct, frozen=True):
     """Manner in which a token is drawn; BadInput where a number is outside of its range."""
 
     temperature: float = 1.0

@@ -6,12 +6,12 @@ import hashlib
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.bmodel import bmodel_generated as fb
 from tdb_dap.engine.bmodel.file import HEADER_BYTES
@@ -35,8 +35,7 @@ _BLOCK = 128
 """Streams are padded to whole blocks."""
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(Struct, frozen=True):
     """A command group: what is known of it, and its table in the file."""
 
     info: CommandGroup

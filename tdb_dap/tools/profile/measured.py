@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.commands.commands import ENGINES
 from tdb_dap.engine.program.compiled_program import CompiledProgram
@@ -35,8 +35,7 @@ Engine = tuple[int, str]
 """A core and one of its engines."""
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """A measured run of a program.
 
     ``spans``: ordinal -> cycles of the chip's clock since the begin of the first command, of the commands that the
@@ -48,8 +47,7 @@ class Measured:
     notices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Times:
+class _Times(Struct, frozen=True):
     """Microseconds of an engine's own counter at which its commands began and ended."""
 
     ordinals: NDArray[np.int64]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
@@ -45,8 +46,7 @@ MONITORED = {Block.TIU: "tiu", Block.DMA: "dma", Block.SDMA: "sdma"}
 """Block -> the engine that it is about."""
 
 
-@dataclass
-class SubnetRun:
+class SubnetRun(Struct):
     """One run of one subnet.
 
     ``records``: by engine the monitor's records of each core; ``groups``: of each core (DMA commands, TIU commands) of
@@ -60,8 +60,7 @@ class SubnetRun:
     groups: list[tuple[tuple[int, int], ...]] = field(default_factory=list)
 
 
-@dataclass
-class MonitorFiles:
+class MonitorFiles(Struct):
     """A whole folder. ``frequency``: MHz that the chip was set to, None if that is not told."""
 
     folder: Path

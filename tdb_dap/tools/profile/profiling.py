@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.target import Cost
 from tdb_dap.engine.program.forms import Forms
@@ -24,8 +25,7 @@ Origin = Literal["measured", "not measured", "compiler", "estimate"]
 """Where the time of a command comes from."""
 
 
-@dataclass(frozen=True)
-class Timed:
+class Timed(Struct, frozen=True):
     """One command. ``estimated``: by our formulas; ``given``: by the compiler, where its tables hold the command.
 
     ``expected``: the one of them that is believed; ``origin``: of the span; ``record``: the op instance that it belongs

@@ -5,15 +5,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(Struct, frozen=True):
     """Cycles from the start of the program: a half-open interval."""
 
     start: float

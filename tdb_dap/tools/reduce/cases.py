@@ -7,10 +7,11 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.engine.files.location_files import NOTES
@@ -49,8 +50,7 @@ _OPTIMISER = "tpuc-opt"
 _SOURCES = ("top.Weight", "top.None", "top.Input", "tpu.Buffer")
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """``top``: ops of the imported model; ``tpu``: those that they were lowered to, if the cut is made there."""
 
     top: Part | None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.source.mlir_attributes import closing, split_top
@@ -25,8 +25,7 @@ _CAST = '"tpu.Cast"({0}) {{round_mode = #tpu<round_mode HalfAwayFromZero>, with_
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Read:
+class Read(Struct, frozen=True):
     """A value that the ops read and do not compute: its tensor's ``name`` and the text of its type."""
 
     value: str
@@ -39,8 +38,7 @@ class Read:
         return f"{self.name}_given" if _is_cast(tensor_type(self.kind)) else self.name
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """Some ops of one function of a level. ``inputs``: numbers of the tensors that they read from others, by name.
 
     ``weights``: as stored, by name; ``shapes``: of values that are not what the level's text says; ``is_sharing``:

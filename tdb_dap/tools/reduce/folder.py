@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.engine.hardware.dtypes import Array
@@ -37,8 +37,7 @@ _LEFT_BEHIND = ("compiler_profile_*", "*.layer_group_*.json", "*.profile", "*_we
 """Files of the compiler that are not needed."""
 
 
-@dataclass(frozen=True)
-class Reduced:
+class Reduced(Struct, frozen=True):
     """``ops``: those that are left, of ``before``; ``level``: where they were cut out, ``top``, ``tpu``,
     ``bmodel`` or RECORDED.
 

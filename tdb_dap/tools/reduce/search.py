@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.errors import BadInput, TdbError
@@ -26,8 +26,7 @@ _MOST_TRIALS = 40
 """Of smaller shapes and inputs."""
 
 
-@dataclass(frozen=True)
-class Failing:
+class Failing(Struct, frozen=True):
     """A case that fails as the whole does: ``folder``: its files, ``verdict``: on them."""
 
     case: Case
@@ -45,8 +44,7 @@ def size_of(case: Case) -> int:
     return sum(int(np.count_nonzero(array)) for array in case.main.inputs.values())
 
 
-@dataclass
-class Search:
+class Search(Struct):
     """Tries cases in a separate folder. ``original``: the verdict to reproduce; ``report`` is called for each attempt.
 
     ``is_compiled``: whether the compiler is there; ``count``: cases tried so far.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.dtypes import Array
@@ -27,8 +27,7 @@ from tdb_dap.tools.triage.schema import Triage
 from tdb_dap.tools.triage.stages import Stage
 
 
-@dataclass(frozen=True)
-class Sliced:
+class Sliced(Struct, frozen=True):
     """``commands``: those that still do something, of ``before``; ``own``: those of the op itself; ``opcode``: its."""
 
     opcode: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tdb_dap.engine.control.listener import Listener
 from tdb_dap.engine.control.observers import NEVER, Observer
@@ -28,8 +29,7 @@ ILLEGAL = "computed by illegal commands (--lenient)"
 """Stand wherever results of such a run are shown, and in the file that they are written to."""
 
 
-@dataclass(frozen=True)
-class RunOptions:
+class RunOptions(Struct, frozen=True):
     """``raw``: outputs as stored, not dequantised; ``fast``: float sums by BLAS, not exact; ``hashes``: also hash.
 
     ``lenient``: compute illegal commands, too.
@@ -42,8 +42,7 @@ class RunOptions:
     lenient: bool = False
 
 
-@dataclass(frozen=True)
-class RunResult:
+class RunResult(Struct, frozen=True):
     """``outputs``: name -> values; ``summaries``: name -> text; ``divergences``: commands on which backends differ."""
 
     outputs: dict[str, Array]

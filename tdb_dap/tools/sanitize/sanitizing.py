@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tdb_dap.engine.checks.exception_filters import FILTERS
 from tdb_dap.engine.checks.reference_checks import BIRTH
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 _MISMATCH = "mismatch"
 
 
-@dataclass(frozen=True)
-class SanitizeOptions:
+class SanitizeOptions(Struct, frozen=True):
     """``sanitizers``: names, with conditions after a colon; ``suppressed``: places that are not reported.
 
     ``strict``: warnings count as errors; ``baseline``: file of known findings.
@@ -39,8 +39,7 @@ class SanitizeOptions:
     baseline: Path | None = None
 
 
-@dataclass(frozen=True)
-class Sanitized:
+class Sanitized(Struct, frozen=True):
     """``findings``: those of the report, with the known ones marked."""
 
     report: SanitizerReport

@@ -7,11 +7,11 @@ the chip had, is between the two.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.source.mlir_file import MlirOp
@@ -30,8 +30,7 @@ _MOST_BETWEEN = 16
 _SAME_BYTES = ("tpu.Reshape", "tpu.Squeeze", "tpu.Unsqueeze", "tpu.Flatten")
 
 
-@dataclass(frozen=True)
-class Shadowed:
+class Shadowed(Struct, frozen=True):
     """One tensor. ``actual``, ``expected``, ``ideal``: the numbers at ``index``, where it is furthest from the ideal.
 
     ``here``, ``inherited``: the error made by its op and that of its operands, roots of mean squares over that of the

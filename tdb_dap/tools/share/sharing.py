@@ -9,10 +9,11 @@ import shutil
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from tdb_dap.engine.files.atomic_files import whole_path, write_text
 from tdb_dap.engine.files.context import Context
@@ -34,8 +35,7 @@ PACKAGES = ("flatbuffers", "msgspec", "numpy", "tdb_dap")
 Role = Literal["model", "source", "inputs", "reference"]
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """A file of a page: ``path`` on this machine, its ``role``, ``what`` it is in words."""
 
     path: Path

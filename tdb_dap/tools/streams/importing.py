@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.commands.interleaving import merge
 from tdb_dap.engine.files import limits
@@ -31,8 +32,7 @@ _NUMBERS = {"tiu": 0, "dma": 1, "sdma": 3}
 _NAME = re.compile(r"(?P<part>(-\d+)*)\.(?P<engine>BD|GDMA|SDMA|HAU)\.(?P<core>\d{1,2})(\.xz)?")
 
 
-@dataclass(frozen=True)
-class _Commands:
+class _Commands(Struct, frozen=True):
     """The commands of one engine between two points at which it meets the others."""
 
     stream: Stream

@@ -7,9 +7,9 @@ what comes out is what these formats cost at the output.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.source.mlir_file import MlirOp
@@ -25,8 +25,7 @@ _MOST_TRIED = 32
 F16 = TensorType(None, "f16")
 
 
-@dataclass(frozen=True)
-class Sensitive:
+class Sensitive(Struct, frozen=True):
     """An op: ``cosine``: least cosine of an output if only this op has its precision; ``share``: its own error."""
 
     name: str

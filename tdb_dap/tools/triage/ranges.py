@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.source.mlir_file import MlirOp
@@ -19,8 +19,7 @@ _NEAR = 0.5
 """Part of a format's range from which on an op is kept in another: other inputs reach further."""
 
 
-@dataclass(frozen=True)
-class BrokenOutput:
+class BrokenOutput(Struct, frozen=True):
     """An output with numbers that are none, or infinite, where the model's own are finite."""
 
     name: str

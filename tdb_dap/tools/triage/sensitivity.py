@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
@@ -33,8 +34,7 @@ def table(kept: Sequence[str], chip: str, kept_in: str) -> str:
     return "\n".join([*head, *(f"{name} {kept_in}" for name in kept), ""])
 
 
-@dataclass(frozen=True)
-class Mixed:
+class Mixed(Struct, frozen=True):
     """The worth of mixed precision: ``ranked`` ops, those ``kept`` in the format ``kept_in``.
 
     Least cosines of an output: ``now`` (NaN if it holds NaNs or infinities), ``then`` as promised, and ``came``, of the

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz
@@ -41,8 +42,7 @@ def foreign(chip: str) -> str:
     return f"the arithmetic of {chip} is not known here: {NOT_JUDGED}"
 
 
-@dataclass
-class Stage:
+class Stage(Struct):
     """One stage. ``level``: its ops; ``tensors``: what was computed, by name; ``missing``: what it lacks, if it does.
 
     ``executed``: its ops on their own operands; ``lowered``: the ops of the stage before on operands of this one;

@@ -6,10 +6,10 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.dtypes import Array
@@ -48,8 +48,7 @@ _MOST_COSTS = 5
 _NODE = re.compile(r"(.+)_([A-Z]\w*)")
 
 
-@dataclass(frozen=True)
-class _First:
+class _First(Struct, frozen=True):
     """The first thing that went wrong. ``way``: whether the op was ``lowered`` wrongly or ``executed`` wrongly."""
 
     kind: Kind

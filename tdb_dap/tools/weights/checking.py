@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tdb_dap.engine.bmodel import Bmodel, Stage
 from tdb_dap.engine.files.context import Context
@@ -25,8 +26,7 @@ _MOST_OTHERS = 64
 """Tensors that are tried as those that a wrong constant holds."""
 
 
-@dataclass
-class WeightsReport:
+class WeightsReport(Struct):
     """Constants by verdict. ``numbers``: how many were proven; ``quantised``: the proven ones, by tensor."""
 
     proven: int = 0

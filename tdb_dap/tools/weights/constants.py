@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.bmodel import Bmodel, Stage
 from tdb_dap.engine.files.context import Context
@@ -24,8 +24,7 @@ _FORMATS: Mapping[str, DType] = {"bf16": BF16, "f16": F16, "f32": F32}
 _WORDS = {"ui8": np.uint8, "si8": np.int8}
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(Struct, frozen=True):
     """A constant as it is in the file. ``shape`` and ``type`` as final.mlir has them; ``part``: axis and first index
     of a part of a larger constant, such as that of one core.
     """
@@ -52,8 +51,7 @@ class Words:
         return _FORMATS.get(self.type)
 
 
-@dataclass(frozen=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """A constant of a net. ``tensor``: name of the one that it was made of; ``line``: in the net's final.mlir."""
 
     net: str
@@ -61,15 +59,13 @@ class Constant:
     line: int
 
 
-@dataclass(frozen=True)
-class FloatConstant(Constant):
+class FloatConstant(Constant, frozen=True):
     """Numbers that were only rounded to a float format."""
 
     words: Words
 
 
-@dataclass(frozen=True)
-class QuantisedConstant(Constant):
+class QuantisedConstant(Constant, frozen=True, dict=True):
     """A matrix (outputs, inputs) in ``bits`` bits with a scale and a zero point for each group of a row.
 
     ``rows``: first row and ``columns``: first column of this part in the whole matrix; ``is_paired``: a constant holds
@@ -122,8 +118,7 @@ class QuantisedConstant(Constant):
         return ((grouped - self.zeros[..., None]) * self.scales[..., None]).reshape(rows, columns)
 
 
-@dataclass(frozen=True)
-class Untraced(Constant):
+class Untraced(Constant, frozen=True):
     """A constant of which it is not known how it was made. ``tensor``: its own name; ``why``: in a few words."""
 
     why: str

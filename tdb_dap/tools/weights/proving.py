@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.tools.weights.constants import Constant, FloatConstant, QuantisedConstant
@@ -27,8 +27,7 @@ _LARGEST_SCALE = 1.25
 """A scale against the one that the range of its group needs."""
 
 
-@dataclass(frozen=True)
-class WeightFault:
+class WeightFault(Struct, frozen=True):
     """A constant that is not its weight. ``first``: index of the first wrong number in the weight, (row, column);
     ``group``: its group in the row, None of a float constant; ``wrong``: how many of ``size`` numbers.
     """

@@ -10,8 +10,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.engine.rendering.printable import visible
@@ -25,8 +27,7 @@ from tdb_dap.tools.zoo.result import Result
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class Build:
+class Build(Struct, frozen=True):
     """One build of the compiler, or what it has made."""
 
     name: str
@@ -36,8 +37,7 @@ class Build:
     """``directory``, ``package`` or ``command``."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The build before, and the first that is wrong. ``skipped``: builds between them that made nothing."""
 
     good: Build
@@ -53,8 +53,7 @@ class Outcome:
     """All builds."""
 
 
-@dataclass(frozen=True)
-class BisectOptions:
+class BisectOptions(Struct, frozen=True):
     """``builds``, or the commits ``GOOD..BAD`` of ``repository``: the oldest first.
 
     ``command``: makes the context ``{out}`` of ``{build}``; ``asks``: what has to pass, in place of what the case asks;

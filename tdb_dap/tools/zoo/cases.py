@@ -7,9 +7,11 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.files.context import MODELS, Context
 from tdb_dap.engine.files.data_files import DataFiles
@@ -30,8 +32,7 @@ _DEEPEST = 6
 """Levels of folders below a given one in which models are looked for."""
 
 
-@dataclass(frozen=True)
-class Recipe:
+class Recipe(Struct, frozen=True):
     """Compilation of a case that is not there yet."""
 
     command: str
@@ -41,8 +42,7 @@ class Recipe:
     """Variables that are set for it; ``PATH`` is put before that of this process."""
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """One compiled model."""
 
     key: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from tdb_dap.tools.zoo.result import STATUSES
 from tdb_dap.tools.zoo.store import Kept, Run, Store
@@ -19,8 +20,7 @@ _FLAKY_RUNS = 20
 """Runs that are looked at for cases that come out differently from the same files."""
 
 
-@dataclass(frozen=True)
-class Wrong:
+class Wrong(Struct, frozen=True):
     """One thing that is wrong with a case."""
 
     what: str
@@ -37,8 +37,7 @@ class Wrong:
         return self.tolerated is None and self.is_new
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """A case of a run."""
 
     case: Kept
@@ -48,8 +47,7 @@ class Seen:
     wrong: tuple[Wrong, ...]
 
 
-@dataclass(frozen=True)
-class Overview:
+class Overview(Struct, frozen=True):
     """A whole run."""
 
     run: Run

@@ -12,10 +12,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from tdb_dap.engine.files.atomic_files import whole_path
 from tdb_dap.errors import BadInput

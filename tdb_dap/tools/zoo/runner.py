@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tdb_dap.tools.zoo.cases import Case
 from tdb_dap.tools.zoo.executors import Executor
@@ -14,8 +15,7 @@ from tdb_dap.tools.zoo.store import Run, Store
 from tdb_dap.version import __version__
 
 
-@dataclass
-class Progress:
+class Progress(Struct):
     """Progress of a run. ``known``: cases that an earlier part of the run has done."""
 
     total: int

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.tools.model_options import ModelOptions
@@ -23,8 +23,7 @@ _PICTURES = 3
 """Failing tensors of a case whose picture of errors is kept."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """``text``: why the status is not ``pass``; ``ops``: what is now known of them."""
 
     status: Status = "pass"

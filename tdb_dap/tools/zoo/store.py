@@ -11,9 +11,10 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.zoo.cases import Case
@@ -55,8 +56,7 @@ MIGRATIONS: tuple[str, ...] = (
 """Statements that make a store of each version from one of the version before; the first from an empty file."""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """One run of a zoo."""
 
     id: int
@@ -73,8 +73,7 @@ class Run:
     """Hash of the cases and what is asked of them."""
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """A case of a run, without its ops and findings."""
 
     id: int
@@ -238,7 +237,7 @@ class Store:
 
     def cases(self, run: Run) -> Iterator[Kept]:
         """The cases of a run, by key."""
-        columns = ", ".join(Kept.__dataclass_fields__)
+        columns = ", ".join(Kept.__struct_fields__)
         with self._guarded(), closing(self._database.cursor()) as cursor:
             for row in cursor.execute(f"SELECT {columns} FROM cases WHERE run = ? ORDER BY key", (run.id,)):
                 yield Kept(*row)

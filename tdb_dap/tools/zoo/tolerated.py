@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tdb_dap.engine.files.documents import read_document
@@ -39,8 +39,7 @@ class _File(BaseModel):
     tolerated: tuple[Tolerated, ...]
 
 
-@dataclass(frozen=True)
-class Contract:
+class Contract(Struct, frozen=True):
     """All that is tolerated, as of one day."""
 
     entries: tuple[Tolerated, ...]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import UI8
 from tdb_dap.engine.hardware.geometry import Space

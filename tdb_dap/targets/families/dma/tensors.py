@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.apart import has_apart
 from tdb_dap.engine.hardware.dtypes import DType

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import F32, SI8, UI8, Array, DType
 from tdb_dap.targets.arithmetic import float32

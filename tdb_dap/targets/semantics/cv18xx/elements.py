@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import UI8, Array
 from tdb_dap.targets.arithmetic import elements, look_ups, truncating

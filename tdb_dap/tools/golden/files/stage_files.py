@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file, size_of
@@ -44,8 +45,7 @@ _ENDINGS = {"top_output": "_ref_outputs.npz", "tpu_output": "_tpu_outputs.npz", 
 """File -> the end that the compiler gives its name, which decides between files that contain the same."""
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(Struct, frozen=True, dict=True):
     """A .mlir of the compiler's. ``model``: name of its module; ``key``: which stage it is, as in the list of files.
 
     ``chip``, ``mode`` and ``is_asymmetric`` are those of a lowered one.
