@@ -48,6 +48,21 @@ describe("F5 in final.mlir of a virtual workspace", () => {
     await workbench.shot("web");
   });
 
+  step("shows every version of a variable, and the tensor as it was", async () => {
+    const tensor = workbench.rows("variables").filter({ hasText: rowText(operand) }).first();
+    await workbench.choose(tensor, "Show History");
+    const view = await workbench.webview(".versions li canvas");
+    const [writer] = await eventually("who wrote it", async () => {
+      const texts = await view.locator(".versions button").allTextContents();
+      return texts.filter((text) => text.startsWith("tpu.Conv2D")).length > 0 && texts.filter((text) => text.startsWith("tpu.Conv2D"));
+    });
+    assert.match(await view.locator(".versions li", { hasText: writer }).first().textContent(), /read by \d+: tpu\.Pool2D/);
+    await view.locator(".versions button", { hasText: "at the start" }).first().click();
+    await eventually("the start", async () => (await view.locator("body").getAttribute("data-ordinal")) === "0");
+    await workbench.shot("web-history");
+    await workbench.command("View: Close Editor");
+  });
+
   step("steps over the op, and back again", async () => {
     await workbench.key("F10");
     await eventually("the yellow line to move", async () => {

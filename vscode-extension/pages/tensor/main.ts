@@ -8,7 +8,7 @@ let view: TensorView | undefined;
 listen((message: ToTensorPage) => {
   if (message.type === "show") {
     view = new TensorView(message.subject);
-    if (message.history) view.showVersions(true);
+    if (message.history) view.history.showVersions();
   }
   if (message.type === "ended") view?.ended();
   else void view?.renew();

@@ -19,7 +19,6 @@ import { Status } from "./status";
 import { Subjects } from "./subjects";
 import { digitsOf, Table } from "./table";
 import { Tiles } from "./tiles";
-import { Versions } from "./versions";
 
 export class TensorView implements Stage {
   readonly camera = { top: 0, left: 0, scale: 0, aspect: 1, isFitted: true };
@@ -34,8 +33,7 @@ export class TensorView implements Stage {
   private readonly axes: Axes;
   private readonly scale: Scale;
   private readonly pin: Pin;
-  private readonly history: History;
-  private readonly versions: Versions;
+  readonly history: History;
   private readonly controls: Controls;
   private readonly heading = new Heading();
   private readonly pictures = new Pictures(this);
@@ -84,17 +82,9 @@ export class TensorView implements Stage {
       this.subjects.subject = this.pin.subject;
       void this.renew();
     });
-    this.versions = new Versions((ordinal) => {
+    this.history = new History((ordinal) => {
       this.pin.to(ordinal);
     });
-    this.history = new History(
-      (ordinal) => {
-        this.pin.to(ordinal);
-      },
-      () => {
-        this.showVersions();
-      },
-    );
     this.controls = new Controls(
       {
         numbers: () => {
@@ -205,15 +195,9 @@ export class TensorView implements Stage {
       this.point();
       await this.beside.summarise(description, this.controls.source);
       await this.history.show(subject, description.ordinal);
-      await this.versions.show(subject, description.ordinal);
     } catch (error) {
       this.status.complain(error);
     }
-  }
-
-  /** Show all versions of the tensor; without `open` hide them where they are shown. */
-  showVersions(open?: boolean): void {
-    this.versions.toggle(open).catch(this.status.complain);
   }
 
   ended(): void {
@@ -308,7 +292,7 @@ export class TensorView implements Stage {
       html("div", { class: "table" }, this.table.element),
     );
     document.body.replaceChildren(
-      html("header", {}, this.heading.element, row, more, this.history.element, this.versions.element),
+      html("header", {}, this.heading.element, row, more, this.history.element, this.history.versions.element),
       html("div", { class: "body" }, main, this.beside.element),
     );
   }
