@@ -54,6 +54,7 @@ RULES = (
     Rule("*", "variable", r"model_config|schema_version", "pydantic reads the one and writes the other"),
     Rule("tdb_dap/adapter/*", "attribute", r"symbol|unreadableBytes|instructionPointerReference", "fields of DAP"),
     Rule("tdb_dap/adapter/*responses.py", "variable", r"\w+", "fields of bodies, which clients read"),
+    Rule("tdb_dap/adapter/worker.py", "class", "WorkerSession", "vscode-extension/pages/web/worker.ts starts it"),
     Rule("tdb_dap/tools/pages/data.py", "variable", r"\w+", "fields of the data of pages, which their program reads"),
     Rule("tdb_dap/agent/server.py", "attribute", "__signature__|__annotations__", "the SDK makes the schema of them"),
     Rule("tdb_dap/terminal/highlight.py", "variable", "highlights|base_style", "rich reads them"),

@@ -2,6 +2,7 @@
 
 python -m scripts.extension               the universal package: it carries the wheel, and installs it where asked to
 python -m scripts.extension --platform    also tdb-dap-TARGET.vsix, which carries the frozen program
+python -m scripts.extension --web ENGINE  also tdb-dap-web.vsix for browsers, which carries the engine of ENGINE alone
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from scripts.generated import ROOT
+from scripts.release.engine import NEEDED
 from scripts.release.freezing import freeze
 from scripts.release.steps import BadBuild, run
 
@@ -53,6 +55,19 @@ def package(folder: Path, wheel: Path, program: Path | None, output: Path, envir
         shutil.rmtree(bundled)
 
 
+def package_web(folder: Path, engine: Path, output: Path, environment: Mapping[str, str]) -> None:
+    """Pack the extension for browsers with the engine; BadBuild if the adapter's packages are missing in it."""
+    missing = [package for package in NEEDED if not any(engine.glob(f"{package}-*.whl"))]
+    if missing:
+        raise BadBuild(f"{engine}: lacks {', '.join(missing)}; `python -m scripts.release.engine` makes an engine")
+    options = ["-o", str(output), "--target", "web"]
+    environment = {**environment, "TDB_DAP_WEB_ENGINE": str(engine.absolute())}
+    try:
+        _npm(["run", "--silent", "package", "--", *options], folder, environment)
+    finally:
+        shutil.rmtree(folder / "dist" / "engine", ignore_errors=True)
+
+
 def _npm(arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
     npm = shutil.which("npm")
     if npm is None:
@@ -75,7 +90,8 @@ def main() -> int:
     """Build, and print what was built."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--platform", action="store_true", help="also a package for this system, with its own Python")
-    platform_too = parser.parse_args().platform
+    parser.add_argument("--web", metavar="ENGINE", type=Path, help="also a package for browsers, with this engine")
+    arguments = parser.parse_args()
     built = []
     try:
         with tempfile.TemporaryDirectory() as name:
@@ -86,12 +102,15 @@ def main() -> int:
             pure = build_wheel(scratch / "pure", kernel=False)
             built.append(FOLDER / "tdb-dap.vsix")
             package(FOLDER, pure, None, built[-1], os.environ)
-            if platform_too:
+            if arguments.platform:
                 kernel = build_wheel(scratch / "kernel", kernel=True)
                 recipe = ROOT / "packaging" / "frozen"
                 program = freeze(kernel, recipe, scratch / "frozen", os.environ)
                 built.append(FOLDER / f"tdb-dap-{target()}.vsix")
                 package(FOLDER, pure, program, built[-1], os.environ)
+            if arguments.web is not None:
+                built.append(FOLDER / "tdb-dap-web.vsix")
+                package_web(FOLDER, arguments.web, built[-1], os.environ)
     except BadBuild as error:
         print(f"extension: error: {error}", file=sys.stderr)
         return 2

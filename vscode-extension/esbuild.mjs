@@ -1,6 +1,6 @@
 // Bundles the extension and its pages into dist/, with --tests the unit tests into out/test/, or with --report FOLDER the
-// program of the reports of the Python package.
-import { cpSync, existsSync, readdirSync } from "node:fs";
+// program of the reports of the Python package. With TDB_DAP_WEB_ENGINE, a folder, also the engine for browsers.
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
 const OUTSIDE = ["report", "share"]; // are no pages of the editor
@@ -52,6 +52,29 @@ if (!tests) {
     outdir: "dist",
     target: "chrome122", // of the oldest supported VS Code
   });
+  await build({
+    ...common,
+    entryPoints: ["src/web/extension.ts"],
+    outfile: "dist/web/extension.js",
+    platform: "browser",
+    format: "cjs",
+    target: "chrome122",
+    external: ["vscode"],
+    alias: { "node:path": "./src/web/path.ts", "node:fs": "./src/web/fs.ts" },
+  });
+  await build({ ...page, entryPoints: ["pages/web/worker.ts"], outfile: "dist/web/worker.js", target: "chrome122" });
+  copyEngine(process.env.TDB_DAP_WEB_ENGINE);
   const sample = (name) => !name.endsWith(".py") && !name.endsWith("__pycache__");
   cpSync("../tdb_dap/sample", "dist/sample", { recursive: true, filter: sample });
+}
+
+/** The engine, and a list of its files: a browser cannot list a folder. */
+function copyEngine(folder) {
+  rmSync("dist/engine", { recursive: true, force: true });
+  if (!folder) return;
+  const files = readdirSync(folder);
+  mkdirSync("dist/engine", { recursive: true });
+  for (const name of files) cpSync(`${folder}/${name}`, `dist/engine/${name}`);
+  const wheels = files.filter((name) => name.endsWith(".whl"));
+  writeFileSync("dist/engine/engine.json", JSON.stringify({ files, wheels }));
 }

@@ -1,9 +1,9 @@
-"""Make the engine for browsers: Pyodide, and the wheels that a shared page needs (`tdb-dap share --engine FOLDER`).
+"""Make the engine for browsers: of shared pages (`tdb-dap share --engine FOLDER`), and of the extension on the web.
 
 python -m scripts.release.engine PYODIDE WHEELS FOLDER
 
-PYODIDE: folder of the npm package pyodide; WHEELS: folder with the wheels of numpy, msgspec and flatbuffers for it, and
-with ours of scripts.release.cross for wasm32. What is not needed in a page is left out of the wheels.
+PYODIDE: folder of the npm package pyodide; WHEELS: folder with the wheels for it of the packages in NEEDED, ours by
+scripts.release.cross for wasm32. What is not needed in a browser is left out of the wheels.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from pathlib import Path
 
 from scripts.release.archives import normalise
 from scripts.release.steps import BadBuild
-from tdb_dap.tools.share.sharing import ENGINE
+from tdb_dap.tools.share.sharing import ENGINE, PACKAGES
 
-NEEDED = ("numpy", "msgspec", "flatbuffers", "tdb_dap")
+NEEDED = (*PACKAGES, "pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection")
+"""A shared page has PACKAGES; the adapter also checks launch configurations."""
+
 LEFT_OUT = ("/tests/", "/doc/", "numpy/f2py/", "numpy/distutils/", "tdb_dap/sample/", "tdb_dap/tools/pages/report")
 _EPOCH = 1_577_836_800
 """2020-01-01: every file of an engine is as old."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -29,6 +30,8 @@ _PATIENCE = 2.0
 def _leave(session: Session, request: Request) -> None:
     """End what is in progress; if that takes too long, answer from here."""
     session.withdrawn.set()
+    if sys.platform == "emscripten":  # has no threads; whoever has started the worker ends it
+        return
     threading.Thread(target=_watch_departure, args=(session, request), daemon=True).start()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -36,6 +37,8 @@ _TICK = 0.25
 
 def address(text: str, what: str) -> tuple[str, int]:
     """Host and port of HOST:PORT; no host is this machine. BadInput begins with ``what``."""
+    if sys.platform == "emscripten":
+        raise BadInput(f"{what}: a browser has no ports; use the installed tdb-dap")
     host, _, port = text.rpartition(":")
     if not port.isascii() or not port.isdigit() or len(port) > 5 or int(port) > 65535:
         raise BadInput(f"{what}: write HOST:PORT, for instance 127.0.0.1:4711")

@@ -91,6 +91,7 @@ def test_the_versions_of_a_tensor(pooling: Stop) -> None:
     mine = next(v for v in versions if v["tensor"] == "relu4_Relu")
     assert mine["covers"]
     assert mine["readers"] >= 1
+    assert (mine["readBy"][0]["opcode"], mine["readBy"][0]["name"]) == ("tpu.Pool2D", "maxpool5_MaxPool")
     assert 0 < len(mine["thumbnail"]) <= 32
 
 

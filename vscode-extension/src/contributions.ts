@@ -13,6 +13,7 @@ export const COMMANDS = {
   debug: "tdb.debugModel",
   pick: "tdb.pickModel",
   viewTensor: "tdb.viewTensor",
+  history: "tdb.showHistory",
   open: "tdb.openModel",
   sample: "tdb.debugSample",
   diagnostics: "tdb.showDiagnostics",

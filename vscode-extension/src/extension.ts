@@ -4,6 +4,7 @@ import { registerAgent } from "./agent/provider";
 import { registerAdapter } from "./adapter/factory";
 import { Installation } from "./adapter/installation";
 import { registerStatus } from "./adapter/status";
+import { registerData } from "./compare/data";
 import { registerConfigurations } from "./configuration/provider";
 import { registerContainer } from "./container/register";
 import { Problems } from "./diagnostics/problems";
@@ -13,9 +14,12 @@ import { registerNumbers } from "./hover/numbers";
 import { registerHovers } from "./hover/provider";
 import { registerLanguageClient } from "./language/provider";
 import { log } from "./log";
+import { registerAsking } from "./panels/asking";
 import { registerTime } from "./panels/timeSlider";
+import { backgroundPool } from "./programs/processes";
 import { registerRecordingCommands } from "./recording/commands";
 import { registerRecordTasks } from "./recording/task";
+import { CurrentSession } from "./sessions/current";
 import { SessionHub } from "./sessions/hub";
 import { registerInSight } from "./sessions/inSight";
 import { registerReadOnly } from "./sessions/readOnly";
@@ -25,6 +29,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const problems = new Problems();
   const hub = new SessionHub();
   const installation = new Installation(context);
+  const sessions = new CurrentSession(hub);
+  const pool = backgroundPool(installation);
   context.subscriptions.push(
     problems,
     hub,
@@ -46,6 +52,10 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerTime(context, hub),
     ...registerLanguageClient(hub, problems, installation),
     ...registerDiagnostics(hub, problems),
-    ...registerContainer(context, hub, installation),
+    sessions,
+    pool,
+    ...registerContainer(context, hub, sessions, pool, installation),
+    ...registerData(context),
+    ...registerAsking(context, sessions),
   );
 }

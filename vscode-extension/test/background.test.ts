@@ -2,14 +2,17 @@
 import "./vscode";
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { AdapterProcess, type Death } from "../src/adapter/process";
 import { BackgroundProgram } from "../src/programs/background";
 
 /** An adapter that answers requests as this function, in JavaScript, says: with events and a body, or an error. */
-const adapter = (answers: string) => ({
-  executable: process.execPath,
-  args: [
-    "-e",
-    `let seq = 0, held = Buffer.alloc(0);
+const adapter = (answers: string) => (onDeath: (death: Death) => void) =>
+  new AdapterProcess(
+    {
+      executable: process.execPath,
+      args: [
+        "-e",
+        `let seq = 0, held = Buffer.alloc(0);
     const send = (message) => { const text = JSON.stringify({ seq: ++seq, ...message }); process.stdout.write("Content-Length: " + Buffer.byteLength(text) + "\\r\\n\\r\\n" + text); };
     const event = (event) => send({ type: "event", event, body: {} });
     const answer = (request, body) => send({ type: "response", request_seq: request.seq, command: request.command, success: true, body });
@@ -28,8 +31,10 @@ const adapter = (answers: string) => ({
       }
     });
     process.stdin.on("end", () => process.exit(0));`,
-  ],
-});
+      ],
+    },
+    onDeath,
+  );
 
 const WORKING = `(request) => {
   const { command } = request;

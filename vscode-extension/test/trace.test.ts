@@ -71,6 +71,7 @@ describe("rows of a trace", () => {
     const rows = [row(1, 5), row(2, 6)];
     const expressions = ["max(out[0])"];
     assert.deepEqual(columnsOf({ rows, expressions }), ["moment", "command", "line", "op", "name", 0]);
+    assert.deepEqual(columnsOf({ rows, expressions }, true), ["moment", 0, "command", "line", "op", "name"]);
     const more = [...rows, row(3, 7, { core: 1, slice: "n 0", launch: 2, token: 0 })];
     assert.deepEqual(columnsOf({ rows: more, expressions }).slice(5), ["core", "slice", "launch", "token", 0]);
   });
@@ -111,7 +112,7 @@ describe("the rows that are made", () => {
 
   it("have columns as wide as their longest text, up to a limit", () => {
     assert.equal(lettersOf("op", ["tpu.Conv2D", "x"], 28), 10);
-    assert.equal(lettersOf("moment", ["1"], 28), 6);
+    assert.equal(lettersOf("moment", ["1"], 28), 8);
     assert.equal(lettersOf("name", ["x".repeat(90)], 28), 28);
   });
 });

@@ -16,16 +16,21 @@ from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.questions.trace_points import TracePoint, parse
 from tdb_dap.engine.questions.tracing import trace
 from tdb_dap.engine.questions.versions import history
+from tdb_dap.engine.source.op_records import name_of
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
-    from tdb_dap.adapter.protocol.trace_responses import TensorHistory, TensorVersion, TraceBody, TraceRow
+    from tdb_dap.adapter.protocol.trace_responses import TensorHistory, TensorReader, TensorVersion, TraceBody, TraceRow
     from tdb_dap.adapter.session.session import Session
+    from tdb_dap.engine.program.program import Program
     from tdb_dap.engine.questions.tracing import Hit
     from tdb_dap.engine.questions.versions import Version
 
 MOST_ROWS = 100_000
 """Rows of one answer."""
+
+_READERS = 3
+"""Readers of a version that are named."""
 
 
 class TraceArguments(ProtocolModel, kw_only=True):
@@ -106,13 +111,13 @@ def tensor_history(session: Session, arguments: HistoryArguments) -> TensorHisto
     return {
         "title": answer.title,
         "elements": answer.size,
-        "versions": [_version(version) for version in answer.versions],
+        "versions": [_version(session.debugger.program, version) for version in answer.versions],
         "isComplete": not answer.is_cut,
         "remark": answer.stopped,
     }
 
 
-def _version(version: Version) -> TensorVersion:
+def _version(program: Program, version: Version) -> TensorVersion:
     first, last = version.writers or (None, None)
     return {
         "moment": version.place.moment,
@@ -127,8 +132,15 @@ def _version(version: Version) -> TensorVersion:
         "changed": version.changed,
         "largest": version.largest,
         "readers": len(version.readers),
+        "readBy": [_reader(program, ordinal) for ordinal in version.readers[:_READERS]],
         "thumbnail": [[_finite(number) for number in row] for row in version.thumbnail.tolist()],
     }
+
+
+def _reader(program: Program, ordinal: int) -> TensorReader:
+    record = next(iter(program.source.records_of(ordinal)), None)
+    opcode = record.opcode if record is not None else program.commands[ordinal].name
+    return {"ordinal": ordinal, "opcode": opcode, "name": name_of(record) if record is not None else ""}
 
 
 def _finite(number: float) -> float | None:

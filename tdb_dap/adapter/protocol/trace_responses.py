@@ -47,6 +47,15 @@ class TraceBody(TypedDict):
 
 
 @exact
+class TensorReader(TypedDict):
+    """A command that reads a version; ``opcode`` and ``name`` of its op, of the command where it has none."""
+
+    ordinal: int
+    opcode: str
+    name: str
+
+
+@exact
 class TensorVersion(TypedDict):
     """Content of memory from one moment on."""
 
@@ -68,6 +77,8 @@ class TensorVersion(TypedDict):
     largest: float | None
     """By how much at most; null where that is no finite number."""
     readers: int
+    readBy: list[TensorReader]
+    """The first of them."""
     thumbnail: list[list[float | None]]
     """The first plane, at most 32 by 32; null where a number is not finite."""
 

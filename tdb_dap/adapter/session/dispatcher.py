@@ -37,17 +37,36 @@ class Dispatcher:
         self._inbox: deque[Request | None] = deque()
         self._arrived = threading.Condition()
         self._attention = False
+        self._notices = Once(lambda text: session.output(f"{text[0].upper()}{text[1:]}."))
         session.between_commands.append(self._between_commands)
         session.others_wait = lambda: bool(self._inbox)
         session.enqueue = self._enqueue
 
     def serve(self) -> None:
         """Answer until the client has left."""
-        session = self._session
         reader = threading.Thread(target=self._read, name="tdb-dap reader", daemon=True)
         reader.start()
-        with heard_by(Once(lambda text: session.output(f"{text[0].upper()}{text[1:]}."))):
+        with heard_by(self._notices):
             self._answer_all()
+        self._end()
+
+    def take(self) -> None:
+        """Take what has arrived and return: for a stream that does not wait, on a system without threads."""
+        while (message := self._session.receive()) is not None:
+            self._arrive(message)
+
+    def answer(self) -> bool:
+        """Answer what was taken; whether the session goes on."""
+        with heard_by(self._notices):
+            while self._inbox and not self._session.over.is_set():
+                self._answer_next()
+        if self._session.over.is_set():
+            self._end()
+        return not self._session.over.is_set()
+
+    def _end(self) -> None:
+        """Close what the session has opened: nobody asks any more."""
+        session = self._session
         session.over.set()
         session.taken.set()
         for act in session.farewells:
@@ -70,17 +89,22 @@ class Dispatcher:
             message = session.receive()
             if message is None:
                 break
-            request = self._request(message)
-            if request is not None:
-                handler = HANDLERS.get(request.command)
-                if handler and handler.arrival and self._is_open_to(request):
-                    handler.arrival(session, request)
-                session.taken.clear()
-                self._enqueue(request)
-                if not session.admitted and not session.over.is_set():
-                    session.taken.wait()  # a stranger's requests are taken one by one: they fill no memory
+            if self._arrive(message) and not session.admitted and not session.over.is_set():
+                session.taken.wait()  # a stranger's requests are taken one by one: they fill no memory
         session.withdrawn.set()
         self._enqueue(None)
+
+    def _arrive(self, message: Message | Malformed) -> bool:
+        """Put the request in a message behind those that wait; False if there is none."""
+        request = self._request(message)
+        if request is None:
+            return False
+        handler = HANDLERS.get(request.command)
+        if handler and handler.arrival and self._is_open_to(request):
+            handler.arrival(self._session, request)
+        self._session.taken.clear()
+        self._enqueue(request)
+        return True
 
     def _enqueue(self, request: Request | None) -> None:
         with self._arrived:
@@ -120,16 +144,21 @@ class Dispatcher:
     # On the session thread
 
     def _answer_all(self) -> None:
-        while not self._session.over.is_set():
-            with self._arrived:
-                while not self._inbox:
-                    self._arrived.wait()
-                request = self._inbox.popleft()
-                self._attention = bool(self._inbox)
-            if request is None:
-                break
-            self._answer(request)
-            self._session.taken.set()
+        while not self._session.over.is_set() and self._answer_next():
+            pass
+
+    def _answer_next(self) -> bool:
+        """Wait for a request and answer it; False where the client has left."""
+        with self._arrived:
+            while not self._inbox:
+                self._arrived.wait()
+            request = self._inbox.popleft()
+            self._attention = bool(self._inbox)
+        if request is None:
+            return False
+        self._answer(request)
+        self._session.taken.set()
+        return True
 
     def _answer(self, request: Request) -> None:
         """Answer one request, then do what it asked to be done afterwards."""

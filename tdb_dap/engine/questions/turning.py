@@ -44,6 +44,10 @@ class Turns(Struct, frozen=True):
     stopped: str
 
 
+# By one pass, not by bisection over checkpoints. Bisection is right only for a condition that stays true, which is not
+# known before it was looked at everywhere, and moments ahead have no checkpoint: they have to be executed once anyway.
+# On the 218 commands of tests/data/contexts/neck_bm1684x_int8 a run takes 0.07 s of processor time, the pass with its
+# 70 looks 0.17 s.
 def turns(inspector: Inspector, condition: str, progress: Progress = ignore) -> Turns:
     """Stretches of the run in which the condition is true.
 

@@ -34,6 +34,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="compare every block with the model before conversion, in float (folder of config.json, .safetensors)",
     )
+    parser.add_argument(
+        "--errors", metavar="NETS", help="with --reference, print the error of each launch of these nets: block_*"
+    )
     run = parser.add_mutually_exclusive_group()
     run.add_argument(
         "--record",
@@ -53,9 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.llm.running import Answering, prompt_of
     from tdb_dap.tools.llm.sources import weights_report
     from tdb_dap.tools.llm.stop_tokens import stop_tokens
-    from tdb_dap.tools.llm.text import look_lines, token_line, verdict_lines
+    from tdb_dap.tools.llm.text import error_lines, look_lines, token_line, verdict_lines
     from tdb_dap.tools.llm.words import find_tokenizer
 
+    if arguments.errors is not None and arguments.reference is None:
+        raise BadInput("--errors: give the model before conversion, --reference DIR")
     model = read_model(arguments.model)
     text_or_ids = arguments.prompt if arguments.ids is None else arguments.ids
     chat = arguments.chat and arguments.ids is None
@@ -99,6 +104,8 @@ def run(arguments: argparse.Namespace) -> int:
         wrong = {"weights": [asdict(fault) for fault in faults]} if report is not None else {}
         print(json.dumps({**entries, **wrong}, indent=1))
     elif report is not None:
+        if arguments.errors is not None:
+            print("\n".join(error_lines(tokens, arguments.errors)))
         recording = arguments.recording or arguments.record
         print("\n".join([*verdict_lines(tokens, report), *look_lines(options, recording, bool(given), prompt, tokens)]))
     return int(bool(faults) or any(part.is_wrong for token in tokens for part in token.parts))

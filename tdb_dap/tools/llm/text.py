@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.rendering.printable import visible
+from tdb_dap.errors import BadInput
 from tdb_dap.tools.weights.text import untraced_lines
 
 if TYPE_CHECKING:
@@ -94,3 +96,20 @@ def look_lines(
     lora = f" --lora {shlex.quote(str(options.lora))}" if options.lora is not None else ""
     context = shlex.quote(str(options.context))
     return [f"look: tdb-dap debug {context} --ids {ids} --tokens {len(tokens)}{lora} -c 'goto {where}'{given}"]
+
+
+def error_lines(tokens: Sequence[Token], nets: str) -> Iterator[str]:
+    """The error of each launch of the nets whose names match: that of its tensor with the least cosine."""
+    launches = [(token, part) for token in tokens for part in token.parts if fnmatchcase(part.launch.net, nets)]
+    rows = [
+        (str(token.number), str(part.launch.number), part.launch.net, f"{1 - worst.cosine:.3g}", worst.name)
+        for token, part in launches
+        for worst in [min(part.compared, key=lambda one: one.cosine, default=None)]
+        if worst is not None
+    ]
+    if not rows:
+        raise BadInput(f"--errors: no launch of {nets!r:.60} was compared")
+    heads = ("token", "launch", "net", "1 - cosine", "tensor")
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    for row in (heads, *rows):
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -32,7 +32,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help=f"the engine for browsers, a part of each release (default: {ENGINE} of the environment)",
     )
-    parser.add_argument(
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--no-weights",
+        action="store_true",
+        help="share structure, hashes and statistics only, as a page without the model and without an engine",
+    )
+    what.add_argument(
         "--with-weights", action="store_true", help="agree that whoever has the page has the model and these files"
     )
 
@@ -50,6 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadInput(f"{output}: is a folder that is not empty; give another one")
     if not output.is_dir():
         refuse_unwritable(output)
+    if arguments.no_weights:
+        return _summarise(arguments, output)
     program = open_program(arguments.context)
     program.require_ordinal(arguments.at)
     marks = dict(_mark(text, len(program.commands)) for text in arguments.bookmark)
@@ -57,7 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
     print("\n".join(contents(chosen)))
     if not arguments.with_weights:
         raise BadInput(
-            "whoever has the page has all of that, weights included; give --with-weights to agree, nothing is written"
+            "whoever has the page has all of that, weights included; give --with-weights to agree, or --no-weights; "
+            "nothing is written"
         )
     given = arguments.engine or (Path(os.environ[ENGINE]) if os.environ.get(ENGINE) else None)
     if given is None:
@@ -69,6 +78,20 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{output}: {size:,} bytes; open it in a browser")
     else:
         print(f"{output / 'index.html'}: {size:,} bytes; serve the folder, for instance: python -m http.server")
+    return 0
+
+
+def _summarise(arguments: argparse.Namespace, output: Path) -> int:
+    """Write the page without the model. 0: written."""
+    from tdb_dap.engine.files.atomic_files import write_text
+    from tdb_dap.tools.share.summary import page
+
+    if output.suffix != ".html":
+        raise BadInput("--no-weights writes one file: give -o FILE.html")
+    if arguments.at or arguments.bookmark or arguments.reference:
+        raise BadInput("--no-weights has no moments and compares nothing: leave --at, --bookmark and --reference out")
+    write_text(output, page(arguments.context, arguments.inputs))
+    print(f"{output}: {output.stat().st_size:,} bytes; ops, hashes and statistics, no weights")
     return 0
 
 

@@ -29,6 +29,9 @@ PROGRAM = ("share.js", "share.css", "shareWorker.js")
 ENGINE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 """Files of the engine besides the wheels."""
 
+PACKAGES = ("flatbuffers", "msgspec", "numpy", "tdb_dap")
+"""Of the wheels of an engine, those that a page has."""
+
 Role = Literal["model", "source", "inputs", "reference"]
 
 
@@ -101,7 +104,7 @@ def write(chosen: list[Part], engine: Path, target: Path, at: int, bookmarks: Ma
 
 def _wheels(engine: Path) -> list[Path]:
     missing = [name for name in ENGINE if not (engine / name).is_file()]
-    wheels = sorted(engine.glob("*.whl"))
+    wheels = sorted(path for path in engine.glob("*.whl") if path.name.split("-")[0] in PACKAGES)
     if missing or not any(path.name.startswith("tdb_dap-") for path in wheels):
         lacks = ", ".join([*missing, *([] if wheels else ["the wheels"])]) or "the wheel of tdb-dap"
         raise BadInput(

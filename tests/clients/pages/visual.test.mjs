@@ -24,9 +24,11 @@ const THEMES = JSON.parse(readFileSync(join(here, "themes.json"), "utf8"));
 const SIZES = [[460, 430], [307, 287], [250, 430]];
 const session = (name) => ({ type: "session", name, isDebugged: true });
 const time = async (adapter) => ({ type: "time", moment: await adapter.request("tdb/time"), ...(await adapter.request("tdb/marks", { compare: false })) });
-const tensor = { type: "show", subject: { expression: "in[0]" } };
+const tensor = { type: "show", subject: { expression: "in[0]" }, history: false };
+const point = { key: "1", title: "max(out[0]), name(out[0])", arguments: { text: "max(out[0]), min(out[0]), mean(out[0])" }, isRemovable: true };
+const traces = { type: "traces", points: [point, { ...point, key: "2", title: "max(in[0]) if max(in[0]) > 1" }], chosen: "1" };
 
-/** By name: the page, the model, what it is opened with, and what is there once it is complete. */
+/** By name: the page, the model, what it is opened with, what it is sent then, and what is there once it is complete. */
 const VIEWS = [
   { name: "compare", page: "compare", complete: "tr.culprit" },
   { name: "graph", page: "graph", complete: ".node .face" },
@@ -34,6 +36,8 @@ const VIEWS = [
   { name: "memory", page: "memory", complete: ".present tbody tr" },
   { name: "time", page: "time", opening: time, complete: "#moment:not(:empty)" },
   { name: "tensor", page: "tensor", opening: tensor, complete: "body[data-complete=true] #statistics dt" },
+  { name: "tensor-versions", page: "tensor", opening: { ...tensor, history: true }, complete: ".versions li canvas" },
+  { name: "trace", page: "trace", then: traces, complete: ".sparkline path" },
   { name: "timeline-cores", page: "timeline", cores: true, complete: ".ranking tbody tr" },
   { name: "memory-cores", page: "memory", cores: true, complete: ".present tbody tr" },
 ];
@@ -49,7 +53,7 @@ describe("the pages", () => {
   });
   after(() => Promise.all(Object.values(adapters).map((adapter) => adapter.close())));
 
-  for (const { name, page, cores, opening, complete } of VIEWS)
+  for (const { name, page, cores, opening, then, complete } of VIEWS)
     describe(name, () => {
       for (const [width, height] of SIZES)
         it(`${width} x ${height}`, async () => {
@@ -61,6 +65,7 @@ describe("the pages", () => {
               const variables = Object.entries(values).map(([key, value]) => `${key}: ${value}`).join("; ");
               const first = typeof opening === "function" ? await opening(adapter) : (opening ?? session(name));
               await stage.show(page, first, { variables, body });
+              if (then !== undefined) await stage.send(then);
               await eventually(`${complete} of ${name}`, () => stage.page.locator(complete).count(), 60_000);
               await stage.page.waitForTimeout(300);
               if (SHOTS !== undefined) await stage.page.screenshot({ path: join(SHOTS, `visual-${name}-${width}-${body}.png`) });

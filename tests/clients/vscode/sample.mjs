@@ -43,12 +43,16 @@ export async function openSample(name, options = {}) {
     server.stop();
     remove();
   });
+  return { workbench, step: steps(workbench, name) };
+}
+
+/** Makes tests that go on from each other: once one has failed, the others are left out. */
+export function steps(workbench, name) {
   let failed = false;
   afterEach(async ({ name: test, passed }) => {
     if (passed || failed) return;
     failed = true;
     await workbench.shot(`failed-${name}-${test.replace(/\W+/g, "-")}`);
   });
-  const step = (test, body) => it(test, (context) => (failed ? context.skip("an earlier step failed") : body(context)));
-  return { workbench, step };
+  return (test, body) => it(test, (context) => (failed ? context.skip("an earlier step failed") : body(context)));
 }

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const START_SECONDS = 60;
 
 /** What would otherwise get between the test and the debugger, or reach for the network. */
-const SETTINGS = {
+export const SETTINGS = {
   "workbench.startupEditor": "none",
   "workbench.enableExperiments": false,
   "workbench.tips.enabled": false,

@@ -1,7 +1,7 @@
 /** A shared session: the moment, the source, the commands, the values, and buttons that step both ways. */
 import "./share.css";
 import type { Files, Model, Reply, State, Tensor } from "./messages";
-import { draw } from "./picture";
+import { draw } from "../shared/picture";
 
 const AROUND = 200;
 /** Lines of final.mlir that are shown on either side of the present one. */
@@ -199,7 +199,7 @@ class Page {
       const tensor = await this.engine.ask<Tensor>("tensor", { expression });
       this.picture.replaceChildren(
         element("h2", { textContent: tensor.title }),
-        draw(tensor.picture),
+        draw(tensor.picture, `picture of ${tensor.title}`),
         element("p", { textContent: [tensor.text, tensor.difference].filter((text) => text !== "").join("; ") }),
       );
     } catch (error) {

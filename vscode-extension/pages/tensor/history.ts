@@ -6,6 +6,7 @@ import { button, html } from "../shared/dom";
 import { ask } from "../shared/host";
 import { t } from "../shared/l10n";
 import { count } from "../shared/text";
+import { Versions } from "./versions";
 
 export class History {
   readonly element = html("nav", { class: "history", "aria-label": t("Writers of this tensor") });
@@ -14,8 +15,16 @@ export class History {
   private key = "";
   private shown = 0;
 
+  readonly versions: Versions;
+
   /** `go`: to a moment; undefined: to the present one. */
-  constructor(private readonly go: (ordinal: number | undefined) => void) {}
+  constructor(private readonly go: (ordinal: number | undefined) => void) {
+    this.versions = new Versions(go);
+  }
+
+  showVersions(): void {
+    void this.versions.toggle(true);
+  }
 
   /** All writers of the tensor, or with an index those of an element. */
   async show(subject: Subject, ordinal: number, index = this.index): Promise<void> {
@@ -40,6 +49,7 @@ export class History {
       this.writers = found.writers;
     }
     this.draw();
+    await this.versions.show(subject, ordinal);
   }
 
   private draw(): void {
@@ -79,6 +89,10 @@ export class History {
         },
         { title: t("Show the present moment") },
       ),
+      button(t("Versions"), () => void this.versions.toggle(), {
+        id: "versions",
+        title: t("Every version: who wrote and read it, its picture"),
+      }),
       html("span", { class: "chips" }, ...chips),
     );
     this.element.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });

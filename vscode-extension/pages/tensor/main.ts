@@ -6,7 +6,10 @@ import { TensorView } from "./view";
 
 let view: TensorView | undefined;
 listen((message: ToTensorPage) => {
-  if (message.type === "show") view = new TensorView(message.subject);
+  if (message.type === "show") {
+    view = new TensorView(message.subject);
+    if (message.history) view.history.showVersions();
+  }
   if (message.type === "ended") view?.ended();
   else void view?.renew();
 });

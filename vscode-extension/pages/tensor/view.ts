@@ -33,7 +33,7 @@ export class TensorView implements Stage {
   private readonly axes: Axes;
   private readonly scale: Scale;
   private readonly pin: Pin;
-  private readonly history: History;
+  readonly history: History;
   private readonly controls: Controls;
   private readonly heading = new Heading();
   private readonly pictures = new Pictures(this);
@@ -292,7 +292,7 @@ export class TensorView implements Stage {
       html("div", { class: "table" }, this.table.element),
     );
     document.body.replaceChildren(
-      html("header", {}, this.heading.element, row, more, this.history.element),
+      html("header", {}, this.heading.element, row, more, this.history.element, this.history.versions.element),
       html("div", { class: "body" }, main, this.beside.element),
     );
   }

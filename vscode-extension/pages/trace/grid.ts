@@ -6,9 +6,12 @@ import { cellText, lettersOf, rowsInSight, sideOf, type ColumnName, type Hit } f
 
 /** Pixels of a row, as in trace.css. */
 const ROW = 20;
-/** Letters of a column, and of the space between two. */
+/** Letters of a column at most, and pixels between two. */
 const MOST_LETTERS = 28;
-const GAP = 2;
+const PADDING = 10;
+
+/** Of all rows the head is the first, and rows count from 1. */
+const HEAD = 2;
 
 /** Columns whose text starts at the left. */
 const TEXTS: ReadonlySet<ColumnName> = new Set(["command", "op", "name", "slice"]);
@@ -19,6 +22,10 @@ export class Grid {
   private readonly head = html("tr");
   private readonly body = html("tbody");
   private readonly table: HTMLTableElement;
+  /** In the place of the rows before and after those in sight. */
+  private readonly before = html("tr", { class: "space", "aria-hidden": "true" });
+  private readonly after = html("tr", { class: "space", "aria-hidden": "true" });
+  private rows: HTMLTableRowElement[] = [];
   private columns: readonly ColumnName[] = [];
   private titles: readonly string[] = [];
   private hits: readonly Hit[] = [];
@@ -50,22 +57,24 @@ export class Grid {
   /** Columns with their titles; their widths are those of `all`, whatever is shown of them. */
   arrange(columns: readonly ColumnName[], titles: readonly string[], all: readonly Hit[]): void {
     this.columns = columns;
+    this.rows = [];
+    this.body.replaceChildren();
     this.titles = titles;
     this.order = undefined;
     this.selected = undefined;
     this.element.scrollTop = 0;
     const widths = columns.map((column, i) => {
       const texts = all.map(({ row }) => cellText(row, column));
-      return lettersOf(titles[i] ?? "", texts, MOST_LETTERS) + GAP;
+      return lettersOf(titles[i] ?? "", texts, MOST_LETTERS);
     });
     this.columnGroup.replaceChildren(
       ...widths.map((letters) => {
         const column = html("col");
-        column.style.width = `${String(letters)}ch`;
+        column.style.width = widthOf(letters);
         return column;
       }),
     );
-    this.table.style.width = `${String(widths.reduce((sum, letters) => sum + letters, 0))}ch`;
+    this.table.style.width = `calc(${["0px", ...widths.map(widthOf)].join(" + ")})`;
     this.drawHead();
   }
 
@@ -88,34 +97,50 @@ export class Grid {
   private draw(): void {
     const { scrollTop, clientHeight } = this.element;
     const { from, to } = rowsInSight(scrollTop, clientHeight, ROW, this.hits.length);
-    const space = (rows: number) => {
-      const row = html("tr", { class: "space", "aria-hidden": "true" });
-      row.style.height = `${String(rows * ROW)}px`;
-      return row;
-    };
-    this.body.replaceChildren(
-      space(from),
-      ...this.hits.slice(from, to).map((hit, i) => this.row(hit, from + i)),
-      space(this.hits.length - to),
-    );
+    this.before.style.height = `${String(from * ROW)}px`;
+    this.after.style.height = `${String((this.hits.length - to) * ROW)}px`;
+    while (this.rows.length < to - from) this.rows.push(this.makeRow());
+    const shown = this.rows.slice(0, to - from);
+    shown.forEach((row, i) => {
+      this.fill(row, from + i);
+    });
+    if (this.body.childElementCount !== shown.length + 2) this.body.replaceChildren(this.before, ...shown, this.after);
   }
 
-  private row(hit: Hit, index: number): HTMLElement {
-    const side = sideOf(hit.row.moment, this.ordinal);
-    return html(
+  /** A row without content: rows are made once and filled again while the table scrolls. */
+  private makeRow(): HTMLTableRowElement {
+    const row = html(
       "tr",
       {
-        class: side,
-        title: side === "ahead" ? t("Still ahead; a click travels there") : t("A click travels there"),
-        "aria-rowindex": index + 2,
-        "aria-selected": String(hit === this.selected),
         click: () => {
-          this.select(index);
-          this.on.opened(hit);
+          this.open(Number(row.ariaRowIndex) - HEAD);
         },
       },
-      ...this.columns.map((column) => html("td", { class: classOf(column) }, cellText(hit.row, column))),
+      ...this.columns.map((column) => html("td", { class: classOf(column) }, " ")),
     );
+    return row;
+  }
+
+  private fill(row: HTMLTableRowElement, index: number): void {
+    const hit = this.hits[index];
+    if (hit === undefined) return;
+    const side = sideOf(hit.row.moment, this.ordinal);
+    row.className = side;
+    row.title = side === "ahead" ? t("Still ahead; a click travels there") : t("A click travels there");
+    row.ariaRowIndex = String(index + HEAD);
+    row.ariaSelected = String(hit === this.selected);
+    this.columns.forEach((column, i) => {
+      const text = row.cells[i]?.firstChild;
+      const value = cellText(hit.row, column) || " "; // the text node stays
+      if (text && text.nodeValue !== value) text.nodeValue = value;
+    });
+  }
+
+  private open(index: number): void {
+    const hit = this.hits[index];
+    if (hit === undefined) return;
+    this.select(index);
+    this.on.opened(hit);
   }
 
   private drawHead(): void {
@@ -180,6 +205,11 @@ export class Grid {
     this.element.scrollTop = Math.min(Math.max(scrollTop, (to + 1) * ROW - room), to * ROW);
     this.draw();
   }
+}
+
+/** As CSS has it, with the space between two. */
+function widthOf(letters: number): string {
+  return `calc(${String(letters)}ch + ${String(PADDING)}px)`;
 }
 
 function classOf(column: ColumnName): string {

@@ -210,6 +210,12 @@ function clear(): void {
   list();
 }
 
+/** As wide as a side bar: the values stand next to the moment. */
+const narrow = matchMedia("(max-width: 480px)");
+narrow.addEventListener("change", () => {
+  if (filled !== undefined) show(filled);
+});
+
 function show(answer: Filled): void {
   clear();
   filled = answer;
@@ -232,7 +238,7 @@ function show(answer: Filled): void {
       ),
   );
   sparklines.replaceChildren(...lines.map(({ element }) => element));
-  const columns = columnsOf(body);
+  const columns = columnsOf(body, narrow.matches);
   const titles = columns.map((column) =>
     typeof column === "number" ? (body.expressions[column] ?? "") : placeTitle(column),
   );

@@ -38,7 +38,10 @@ export function hitsOf(rows: readonly TraceRow[]): Hit[] {
 }
 
 /** The columns that say something of these rows: cores, slices, launches and tokens only where there are any. */
-export function columnsOf({ rows, expressions }: Pick<TraceBody, "rows" | "expressions">): ColumnName[] {
+export function columnsOf(
+  { rows, expressions }: Pick<TraceBody, "rows" | "expressions">,
+  isNarrow = false,
+): ColumnName[] {
   const places = PLACES.filter((name) => {
     switch (name) {
       case "core":
@@ -52,7 +55,9 @@ export function columnsOf({ rows, expressions }: Pick<TraceBody, "rows" | "expre
         return true;
     }
   });
-  return [...places, ...expressions.keys()];
+  // A narrow view has room for the moment and the values; the rest is a scroll away.
+  const lead = isNarrow ? 1 : places.length;
+  return [...places.slice(0, lead), ...expressions.keys(), ...places.slice(lead)];
 }
 
 /** The text of a cell: of a value what the adapter writes, or why there is none. */
@@ -196,9 +201,12 @@ function quoted(field: string | number): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Letters of a column: of its longest text, but not more than so many. */
+/** A title is bold: its letters are this much wider. */
+const BOLD = 1.2;
+
+/** Letters of a column: of its longest text, at most `most`. */
 export function lettersOf(title: string, texts: Iterable<string>, most: number): number {
-  let longest = title.length;
+  let longest = Math.ceil(title.length * BOLD);
   for (const text of texts) longest = Math.max(longest, text.length);
   return Math.min(longest, most);
 }

@@ -15,6 +15,9 @@ const ENVIRONMENTS = [".venv", "venv"];
 
 const EXECUTABLE = process.platform === "win32" ? "tdb-dap.exe" : "tdb-dap";
 
+/** As much of an installation as views need: something may have changed, and a debugger can be installed. */
+export type SetUp = Pick<Installation, "onDidChange" | "setUp">;
+
 /** Which debugger is used, and what can be done where there is none. */
 export class Installation implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();

@@ -1,8 +1,7 @@
 import * as vscode from "vscode";
 import type { Installation } from "../adapter/installation";
 import { DEBUG_TYPE } from "../contributions";
-import { launchConfiguration } from "./launch";
-import { chooseProgram, programOfActiveTab, programsInWorkspace } from "./models";
+import { provideDebugConfigurations, resolveDebugConfiguration } from "./defaults";
 import { withAbsolutePaths } from "./paths";
 import { isRecording } from "./program";
 import { record, type RecordedProgram } from "../recording/task";
@@ -19,25 +18,6 @@ export function registerConfigurations(installation: Installation): vscode.Dispo
     }),
     vscode.debug.registerDebugConfigurationProvider(DEBUG_TYPE, { provideDebugConfigurations }, Dynamic),
   ];
-}
-
-/** The models of a folder, for the list that "Run and Debug" offers. */
-async function provideDebugConfigurations(
-  folder: vscode.WorkspaceFolder | undefined,
-): Promise<vscode.DebugConfiguration[]> {
-  return (await programsInWorkspace(folder)).map(launchConfiguration);
-}
-
-/** Fills in what is missing; F5 without launch.json comes here with nothing at all. */
-async function resolveDebugConfiguration(
-  folder: vscode.WorkspaceFolder | undefined,
-  configuration: vscode.DebugConfiguration,
-): Promise<vscode.DebugConfiguration | undefined> {
-  const given: Partial<vscode.DebugConfiguration> = configuration;
-  if (given.request === "attach" || typeof given.program === "string") return configuration;
-  const program = programOfActiveTab() ?? (await chooseProgram(undefined, folder));
-  // Undefined ends the start silently: a message has been shown, or the user has closed the list.
-  return program === undefined ? undefined : { ...launchConfiguration(program), ...configuration };
 }
 
 async function resolveDebugConfigurationWithSubstitutedVariables(

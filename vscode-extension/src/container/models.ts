@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import * as vscode from "vscode";
 import { PROGRAM_FILES, programsInWorkspace } from "../configuration/models";
 import { COMMANDS, INTERNAL, VIEWS } from "../contributions";
-import type { Installation } from "../adapter/installation";
+import type { SetUp } from "../adapter/installation";
 import { textOf } from "../protocol/errors";
 import type { Link } from "../protocol/messages";
 import { NoDebugger } from "../programs/pool";
@@ -102,7 +102,7 @@ function failure(model: ModelReference, error: unknown): Node {
 
 export function registerModels(
   context: vscode.ExtensionContext,
-  installation: Installation,
+  installation: SetUp,
   contents: Contents,
   sessions: CurrentSession,
   links: Links,

@@ -1,13 +1,13 @@
 /** The container "TPU" in the activity bar, and the editor of compiled models: what needs no session. */
 import * as vscode from "vscode";
-import type { Installation } from "../adapter/installation";
+import type { SetUp } from "../adapter/installation";
 import { COMMANDS } from "../contributions";
 import { registerModelEditor } from "../panels/bmodelEditor";
 import { registerTensorViews } from "../panels/tensor/command";
 import { CurrentProgram } from "../programs/current";
-import { backgroundPool } from "../programs/pool";
+import type { ProgramPool } from "../programs/pool";
 import { registerStaticSources } from "../programs/sources";
-import { CurrentSession } from "../sessions/current";
+import type { CurrentSession } from "../sessions/current";
 import type { SessionHub } from "../sessions/hub";
 import { registerModelPanels } from "../panels/modelPanels";
 import { Contents } from "./contents";
@@ -20,11 +20,11 @@ import type { Node } from "./nodes";
 export function registerContainer(
   context: vscode.ExtensionContext,
   hub: SessionHub,
-  installation: Installation,
+  sessions: CurrentSession,
+  pool: ProgramPool,
+  installation: SetUp,
 ): { dispose(): unknown }[] {
   const root = context.extensionUri;
-  const sessions = new CurrentSession(hub);
-  const pool = backgroundPool(installation);
   const programs = new CurrentProgram(sessions, pool);
   const contents = new Contents(pool, sessions);
   const links = new Links(root, contents);
@@ -38,10 +38,8 @@ export function registerContainer(
   };
   return [
     vscode.commands.registerCommand(COMMANDS.launch, chooseLaunch),
-    sessions,
     programs,
     contents,
-    pool,
     ...registerStaticSources(pool),
     ...registerModels(context, installation, contents, sessions, links),
     ...registerMemory(programs),

@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 import { DEBUG_TYPE } from "../contributions";
 import type { CommandPlace, Finding } from "../protocol/generated";
+import { uriOf } from "../programs/uri";
 import { Debounce, type SessionHub } from "../sessions/hub";
 import { request } from "../sessions/requests";
 import { byFile, mayBringFindings } from "./findings";
@@ -31,7 +32,7 @@ async function show(session: vscode.DebugSession, problems: Problems): Promise<v
     return; // the session is over, or its adapter is older than this extension
   }
   const found = [...byFile(findings)].map(([path, all]): [string, vscode.Diagnostic[]] => {
-    const uri = vscode.Uri.file(path);
+    const uri = uriOf(path);
     return [uri.toString(), all.map((finding) => diagnostic(uri, finding))];
   });
   problems.sessionSays(new Map(found));

@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
 import { COMMANDS, DEBUG_TYPE, LANGUAGES } from "../contributions";
+import { pathOf } from "../programs/uri";
 import { expressionAt } from "./provider";
 
 /**
@@ -21,7 +22,7 @@ async function provideHover(
   if (found === undefined) return undefined;
   const { expression, start, end } = found;
   try {
-    const { path } = document.uri.scheme === "file" ? { path: document.uri.fsPath } : { path: undefined };
+    const { path } = document.uri.scheme === "debug" ? { path: undefined } : { path: pathOf(document.uri) };
     const where =
       path === undefined ? {} : { source: { path }, line: position.line + 1, column: position.character + 1 };
     const asked = { expression, frameId: frame.frameId, context: "hover", ...where };

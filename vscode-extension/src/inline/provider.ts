@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
 import { DEBUG_TYPE, LANGUAGES } from "../contributions";
+import { pathOf } from "../programs/uri";
 import type { InlineValue } from "../protocol/generated";
 import type { SessionHub } from "../sessions/hub";
 import { request } from "../sessions/requests";
@@ -65,7 +66,7 @@ async function asked(
   frameId: number,
 ): Promise<readonly InlineValue[]> {
   const source =
-    document.uri.scheme === "file" ? { path: document.uri.fsPath } : { name: document.uri.path.split("/").at(-1) };
+    document.uri.scheme === "debug" ? { name: document.uri.path.split("/").at(-1) } : { path: pathOf(document.uri) };
   try {
     const lines = { line: start.line + 1, endLine: end.line + 1 };
     return (await request(session, "tdb/inlineValues", { frameId, source, ...lines })).values;

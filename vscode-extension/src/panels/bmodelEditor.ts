@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import type { Installation } from "../adapter/installation";
+import type { SetUp } from "../adapter/installation";
 import { choosePart } from "../configuration/parts";
 import { programOfUri } from "../configuration/models";
 import type { Contents } from "../container/contents";
@@ -9,21 +9,23 @@ import { textOf } from "../protocol/errors";
 import type { FromEditorPage, ToEditorPage } from "../protocol/messages";
 import { NoDebugger, type Lease } from "../programs/pool";
 import type { ModelReference } from "../programs/program";
+import { pathOf, uriOf } from "../programs/uri";
 import { frame } from "./frame";
 
 /** A .bmodel or a recording in an editor: what it consists of, as tables with links, and a button to debug it. */
 export function registerModelEditor(
   context: vscode.ExtensionContext,
-  installation: Installation,
+  installation: SetUp,
   contents: Contents,
   links: Links,
 ): vscode.Disposable[] {
   const root = context.extensionUri;
   const provider = (title: string): vscode.CustomReadonlyEditorProvider => ({
     openCustomDocument: (uri) => ({ uri, dispose: () => undefined }),
-    resolveCustomEditor({ uri }, { webview, onDidDispose }) {
+    async resolveCustomEditor({ uri }, { webview, onDidDispose }) {
+      const program = (await programOfUri(uri)) ?? pathOf(uri);
       webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(root, "dist")] };
-      const editor = new ModelEditor(uri, webview, installation, contents, links);
+      const editor = new ModelEditor(program, webview, installation, contents, links);
       onDidDispose(() => {
         editor.dispose();
       });
@@ -44,13 +46,13 @@ class ModelEditor implements vscode.Disposable {
   private asked = 0;
 
   constructor(
-    uri: vscode.Uri,
+    program: string,
     private readonly webview: vscode.Webview,
-    private readonly installation: Installation,
+    private readonly installation: SetUp,
     private readonly contents: Contents,
     private readonly links: Links,
   ) {
-    this.model = { program: programOfUri(uri) ?? uri.fsPath };
+    this.model = { program };
     webview.onDidReceiveMessage((message: FromEditorPage) => void this.receive(message));
     this.disposables = [
       installation.onDidChange(() => void this.show()),
@@ -71,7 +73,7 @@ class ModelEditor implements vscode.Disposable {
         await this.show();
         break;
       case "setUp":
-        await this.installation.setUp(vscode.workspace.getWorkspaceFolder(vscode.Uri.file(this.model.program))?.uri);
+        await this.installation.setUp(vscode.workspace.getWorkspaceFolder(uriOf(this.model.program))?.uri);
         break;
       case "choose":
         this.model = { program: this.model.program, net: message.net, stage: message.stage };

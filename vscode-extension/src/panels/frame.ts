@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
 /** The folders of pages/, and their files in dist/. */
@@ -12,7 +11,7 @@ export type PageName = "tensor" | "time" | "compare" | "model" | "memory" | "gra
  */
 export function frame(webview: vscode.Webview, root: vscode.Uri, name: PageName, title: string): string {
   const file = (kind: string) => webview.asWebviewUri(vscode.Uri.joinPath(root, "dist", `${name}.${kind}`)).toString();
-  const nonce = randomBytes(16).toString("base64");
+  const nonce = crypto.randomUUID();
   const policy = `default-src 'none'; img-src data: blob:; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'`;
   return `<!DOCTYPE html>
 <html lang="${vscode.env.language}">

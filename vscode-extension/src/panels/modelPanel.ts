@@ -182,5 +182,5 @@ function tensorLink(expression: string): Link {
 async function saveText(name: string, text: string): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   const target = await vscode.window.showSaveDialog(folder && { defaultUri: vscode.Uri.joinPath(folder, name) });
-  if (target !== undefined) await vscode.workspace.fs.writeFile(target, Buffer.from(text));
+  if (target !== undefined) await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(text));
 }

@@ -1,12 +1,10 @@
 import * as vscode from "vscode";
-import { registerData } from "../compare/data";
 import { ComparePanel, registerComparePanel } from "../compare/view";
 import { COMMANDS } from "../contributions";
 import type { CurrentProgram } from "../programs/current";
 import type { ModelReference } from "../programs/program";
 import type { CurrentSession } from "../sessions/current";
 import type { SessionHub } from "../sessions/hub";
-import { registerAsking } from "./asking";
 import type { PageName } from "./frame";
 import { ModelPanel } from "./modelPanel";
 import { registerTraces, Traces } from "./traces";
@@ -43,8 +41,6 @@ export function registerModelPanels(
     trace,
     ...registerTraces(traces),
     ...registerComparePanel(compared),
-    ...registerData(context),
-    ...registerAsking(context, sessions),
   ];
 }
 

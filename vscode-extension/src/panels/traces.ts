@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import { COMMANDS, INTERNAL } from "../contributions";
 import type { ToModelPage, TracePoint } from "../protocol/messages";
 import type { Source } from "../programs/program";
+import { uriOf } from "../programs/uri";
 import type { CurrentSession } from "../sessions/current";
 
 /** The page that shows them. */
@@ -126,8 +127,7 @@ async function filesOf(session: vscode.DebugSession): Promise<string[]> {
   try {
     const { sources } = (await session.customRequest("loadedSources")) as { sources: Source[] };
     // Only paths are compared: VS Code makes URIs of them in a window that is connected to another machine.
-    const uri = (path: string) => (path.includes("://") ? vscode.Uri.parse(path) : vscode.Uri.file(path));
-    return sources.flatMap(({ path }) => (path?.endsWith(".mlir") === true ? [uri(path).path] : []));
+    return sources.flatMap(({ path }) => (path?.endsWith(".mlir") === true ? [uriOf(path).path] : []));
   } catch {
     return [];
   }

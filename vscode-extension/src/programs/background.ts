@@ -1,6 +1,5 @@
 import * as vscode from "vscode";
-import type { ServerCommand } from "../adapter/find";
-import { AdapterProcess } from "../adapter/process";
+import type { Death } from "../adapter/process";
 import { nameOf, staticUri, type ModelReference, type Program, type Source } from "./program";
 
 interface Message {
@@ -22,6 +21,9 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+/** Starts an adapter; `onDeath`: called where it ends by itself. */
+type Start = (onDeath: (death: Death) => void) => vscode.DebugAdapter;
+
 let started = 0;
 
 /**
@@ -32,14 +34,14 @@ export class BackgroundProgram implements Program {
   readonly id = `background ${String(++started)}`;
   readonly name: string;
   readonly session = undefined;
-  private readonly adapter: AdapterProcess;
+  private readonly adapter: vscode.DebugAdapter;
   private readonly waiting = new Map<number, Waiting>();
   private seq = 0;
   private stopped: Waiting | undefined;
 
   /** Resolves when the model is loaded; rejects with what the adapter says against it. `onEnd`: it cannot be asked. */
-  static async load(command: ServerCommand, model: ModelReference, onEnd: () => void): Promise<BackgroundProgram> {
-    const program = new BackgroundProgram(command, model, onEnd);
+  static async load(start: Start, model: ModelReference, onEnd: () => void): Promise<BackgroundProgram> {
+    const program = new BackgroundProgram(start, model, onEnd);
     try {
       await program.launch();
       return program;
@@ -50,12 +52,12 @@ export class BackgroundProgram implements Program {
   }
 
   private constructor(
-    command: ServerCommand,
+    start: Start,
     readonly model: ModelReference,
     onEnd: () => void,
   ) {
     this.name = nameOf(model);
-    this.adapter = new AdapterProcess(command, ({ how, lastWord }) => {
+    this.adapter = start(({ how, lastWord }) => {
       const error = new Error(vscode.l10n.t("the debug adapter has ended ({0}). {1}", how, lastWord).trim());
       this.stopped?.reject(error);
       for (const { reject } of this.waiting.values()) reject(error);

@@ -107,7 +107,7 @@ export class CurrentProgram implements vscode.Disposable {
 
   /** The model of the active tab, the one shown last, or one that the user chooses. */
   async choose(): Promise<ModelReference | undefined> {
-    const shown = programOfActiveTab();
+    const shown = await programOfActiveTab();
     if (shown === undefined && this.last !== undefined) return this.last;
     const program = shown ?? (await chooseProgram(vscode.l10n.t("The compiled model to look at")));
     return program === undefined ? undefined : { program };

@@ -3,10 +3,11 @@ import * as vscode from "vscode";
 import { launchConfiguration } from "../configuration/launch";
 import { travel } from "../sessions/moment";
 import type { ModelReference, Program } from "./program";
+import { uriOf } from "./uri";
 
 /** Start a session of a model, of its net and stage. */
 export async function debug({ program, net, stage }: ModelReference): Promise<void> {
-  const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(program));
+  const folder = vscode.workspace.getWorkspaceFolder(uriOf(program));
   await vscode.debug.startDebugging(folder, {
     ...launchConfiguration(program),
     ...(net !== undefined && { net }),

@@ -1,9 +1,8 @@
 import { basename, dirname } from "node:path";
 import * as vscode from "vscode";
 import { isBmodel, isRecording } from "../configuration/program";
-import type { Installation } from "../adapter/installation";
-import { notFound } from "../adapter/words";
-import { BackgroundProgram } from "./background";
+import type { BackgroundProgram } from "./background";
+import { uriOf } from "./uri";
 import { keyOf, type ModelReference, type Program } from "./program";
 
 /** A model that somebody looks at. Give it back when that is over: with the last one, its process ends. */
@@ -23,9 +22,9 @@ interface Entry {
   readonly watcher: { dispose(): unknown };
   users: number;
   /** Until the process ends that nobody uses. */
-  timer: NodeJS.Timeout | undefined;
+  timer: ReturnType<typeof setTimeout> | undefined;
   /** Until the files that are being written are complete. */
-  settling: NodeJS.Timeout | undefined;
+  settling: ReturnType<typeof setTimeout> | undefined;
 }
 
 /** Reports each change of a model's files; `isThere`: the file has been written, not removed. */
@@ -149,29 +148,16 @@ export class ProgramPool implements vscode.Disposable {
 /** There is nothing that could read a model; the user can set it up. */
 export class NoDebugger extends Error {}
 
-/** Load models with the debugger that a session of them would use. */
-export function backgroundPool(installation: Installation): ProgramPool {
-  return new ProgramPool(async (model, onEnd) => {
-    // A workspace can choose the interpreter: looking must not start a program of an untrusted one.
-    if (!vscode.workspace.isTrusted)
-      throw new Error(vscode.l10n.t("Trust this workspace to see what is in the model."));
-    const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(model.program))?.uri;
-    const search = await installation.search(folder);
-    if (search.found === undefined) throw new NoDebugger(notFound(search, installation.version));
-    return BackgroundProgram.load(search.found.command, model, onEnd);
-  }, watchFiles);
-}
-
 /** Where the compiler's names of files are; a model's own name is that of its file. */
 const NAMES = ["compilation.bmodel", "final.mlir", "tensor_location.json"];
 
 /** Also outside of the workspace, and without the folders below. */
 export function watchFiles({ program }: ModelReference, changed: (isThere: boolean) => void): vscode.Disposable {
-  const directory = vscode.Uri.file(isBmodel(program) || isRecording(program) ? dirname(program) : program);
+  const directory = uriOf(isBmodel(program) || isRecording(program) ? dirname(program) : program);
   const names = new Set([...NAMES, basename(program)].flatMap((name) => [name, `${name}.xz`]));
   const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(directory, "*"));
   const report = (isThere: boolean) => (uri: vscode.Uri) => {
-    if (names.has(basename(uri.fsPath))) changed(isThere);
+    if (names.has(basename(uri.path))) changed(isThere);
   };
   watcher.onDidCreate(report(true));
   watcher.onDidChange(report(true));

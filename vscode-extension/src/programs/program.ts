@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import { titleOf } from "../configuration/program";
 import type { ModelReference } from "../protocol/messages";
 import type { Asked } from "../sessions/requests";
+import { uriOf } from "./uri";
 
 export type { ModelReference };
 
@@ -63,7 +64,7 @@ export function sessionProgram(session: vscode.DebugSession): Program {
 
 /** Where the text of a source is, for a model that is not being debugged. */
 export function staticUri(model: ModelReference, { name, path, sourceReference }: Source): vscode.Uri {
-  if (path !== undefined) return vscode.Uri.file(path);
+  if (path !== undefined) return uriOf(path);
   const title = name ?? basename(model.program);
   return vscode.Uri.from({
     scheme: SCHEME,

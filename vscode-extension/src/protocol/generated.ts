@@ -982,6 +982,13 @@ export interface TensorNumbers {
   readonly data: string;
 }
 
+/** A command that reads a version; `opcode` and `name` of its op, of the command where it has none. */
+export interface TensorReader {
+  readonly ordinal: number;
+  readonly opcode: string;
+  readonly name: string;
+}
+
 /** Body of `tdb/tensorStatistics`; null: no element is finite. */
 export interface TensorStatistics {
   readonly minimum: number | null;
@@ -1017,6 +1024,8 @@ export interface TensorVersion {
   /** By how much at most; null where that is no finite number. */
   readonly largest: number | null;
   readonly readers: number;
+  /** The first of them. */
+  readonly readBy: readonly TensorReader[];
   /** The first plane, at most 32 by 32; null where a number is not finite. */
   readonly thumbnail: readonly (readonly (number | null)[])[];
 }

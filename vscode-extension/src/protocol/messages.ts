@@ -107,7 +107,10 @@ export type FromTensorPage =
     };
 
 export type ToTensorPage =
-  { readonly type: "show"; readonly subject: Subject } | { readonly type: "stopped" } | { readonly type: "ended" };
+  /** `history`: with all versions. */
+  | { readonly type: "show"; readonly subject: Subject; readonly history: boolean }
+  | { readonly type: "stopped" }
+  | { readonly type: "ended" };
 
 /** To the time slider: an answer, or without `moment` that there is no session to show. */
 export interface ToTimePage {

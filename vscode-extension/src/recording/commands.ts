@@ -24,7 +24,7 @@ export function registerRecordingCommands(context: vscode.ExtensionContext): vsc
 
 /** Debug the recording of a file, of a row of the tree of models, of the active tab, or one that the user chooses. */
 async function debugRecording(from?: vscode.Uri | { readonly model: ModelReference }): Promise<void> {
-  const shown = programOfActiveTab();
+  const shown = await programOfActiveTab();
   const given =
     from instanceof vscode.Uri
       ? from.fsPath

@@ -68,7 +68,7 @@ export class SessionHub implements vscode.Disposable {
 
 /** Runs something for a session when it has not been asked to for a while, and never after the session's end. */
 export class Debounce implements vscode.Disposable {
-  private readonly timers = new Map<string, NodeJS.Timeout>();
+  private readonly timers = new Map<string, ReturnType<typeof setTimeout>>();
   private readonly ended: vscode.Disposable;
 
   constructor(

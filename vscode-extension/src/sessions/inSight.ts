@@ -1,4 +1,5 @@
 import * as vscode from "vscode";
+import { pathOf } from "../programs/uri";
 import { DEBUG_TYPE } from "../contributions";
 import type { SessionHub } from "./hub";
 
@@ -33,7 +34,7 @@ export function registerInSight(hub: SessionHub): vscode.Disposable[] {
   const look = (editor: vscode.TextEditor, ranges: readonly vscode.Range[]) => {
     const [first] = ranges;
     const top = first?.start.line;
-    if (place === undefined || top === undefined || editor.document.uri.fsPath !== place.path) return;
+    if (place === undefined || top === undefined || pathOf(editor.document.uri) !== place.path) return;
     const { line } = place;
     if (ranges.some(({ start, end }) => start.line <= line && line <= end.line)) {
       tops.set(editor, top);

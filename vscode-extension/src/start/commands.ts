@@ -21,7 +21,7 @@ export function registerStartCommands(context: vscode.ExtensionContext): vscode.
 
 /** Debug the model of a file, of the active tab, or one of the workspace's. */
 async function debugModel(uri?: vscode.Uri): Promise<void> {
-  const program = (uri ? programOfUri(uri) : programOfActiveTab()) ?? (await chooseProgram());
+  const program = (await (uri ? programOfUri(uri) : programOfActiveTab())) ?? (await chooseProgram());
   if (program !== undefined) await debug({ program });
 }
 
@@ -49,7 +49,7 @@ async function openModel(context: vscode.ExtensionContext): Promise<void> {
     return;
   }
   await show(file);
-  const program = programOfUri(file);
+  const program = await programOfUri(file);
   if (program !== undefined) await rememberModel(context.workspaceState, program);
 }
 

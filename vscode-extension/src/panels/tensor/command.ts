@@ -46,6 +46,9 @@ export function registerTensorViews(
     vscode.commands.registerCommand(COMMANDS.viewTensor, (from?: unknown) =>
       viewTensor(context.extensionUri, from, choose),
     ),
+    vscode.commands.registerCommand(COMMANDS.history, (from?: unknown) =>
+      viewTensor(context.extensionUri, from, choose, true),
+    ),
     // Views follow the program: after each stop, and when memory is edited.
     hub.onStopped(renew),
     hub.onEdited(renew),
@@ -87,7 +90,13 @@ export async function viewStaticTensor(root: vscode.Uri, lease: Lease, expressio
   }
 }
 
-async function viewTensor(root: vscode.Uri, from: unknown, choose: () => Promise<void>): Promise<void> {
+/** `history`: with all versions of it. */
+async function viewTensor(
+  root: vscode.Uri,
+  from: unknown,
+  choose: () => Promise<void>,
+  history = false,
+): Promise<void> {
   const session = vscode.debug.activeDebugSession;
   if (session?.type !== DEBUG_TYPE) {
     await choose();
@@ -106,8 +115,13 @@ async function viewTensor(root: vscode.Uri, from: unknown, choose: () => Promise
     const { focus, level } = description;
     const ordinal = isWanted(from) ? from.ordinal : undefined;
     panels.add(
-      new TensorPanel(root, session, { expression, focus, level, ordinal }, description, (panel) =>
-        panels.delete(panel),
+      new TensorPanel(
+        root,
+        session,
+        { expression, focus, level, ordinal },
+        description,
+        (panel) => panels.delete(panel),
+        history,
       ),
     );
   } catch (error) {

@@ -1,7 +1,8 @@
 /** Tensors as files, from their numbers in order. */
+import { fromText } from "./bytes";
 
 /** A NumPy file begins with this, the version of its format, and the length of the header as 16 bits. */
-const MAGIC = [0x93, ...Buffer.from("NUMPY")];
+const MAGIC = [0x93, ...fromText("NUMPY")];
 const VERSION = [1, 0];
 const PREAMBLE_BYTES = MAGIC.length + VERSION.length + 2;
 /** The numbers begin at a multiple of this many bytes. */
@@ -16,7 +17,7 @@ export function npy(shape: readonly number[], format: "f32" | "f64", data: Uint8
   const header = length - PREAMBLE_BYTES;
   const file = new Uint8Array(length + data.length);
   file.set([...MAGIC, ...VERSION, header & 0xff, header >> 8]);
-  file.set(Buffer.from(text.padEnd(header - 1) + "\n"), PREAMBLE_BYTES);
+  file.set(fromText(text.padEnd(header - 1) + "\n"), PREAMBLE_BYTES);
   file.set(data, length);
   return file;
 }

@@ -6,6 +6,7 @@ import type { Program } from "../../programs/program";
 import { answer } from "../answer";
 import { frame } from "../frame";
 import { VIEWS_COLUMN } from "../room";
+import { fromBase64 } from "./bytes";
 import { fileOf } from "./save";
 
 /** The type of its tabs. */
@@ -14,6 +15,7 @@ export const TENSOR_VIEW = "tdb.tensor";
 /** One tensor in an editor tab. It asks the adapter of its session for what it draws. */
 export class TensorPanel {
   private readonly panel: vscode.WebviewPanel;
+  private readonly history: boolean;
   private over = false;
 
   constructor(
@@ -22,6 +24,7 @@ export class TensorPanel {
     private readonly subject: Subject,
     description: TensorDescription,
     closed: (panel: TensorPanel) => void,
+    history = false,
   ) {
     this.panel = vscode.window.createWebviewPanel(TENSOR_VIEW, description.title, VIEWS_COLUMN, {
       enableScripts: true,
@@ -31,6 +34,7 @@ export class TensorPanel {
     const { webview } = this.panel;
     webview.onDidReceiveMessage((message: FromTensorPage | Ask) => void this.receive(message));
     webview.html = frame(webview, root, "tensor", vscode.l10n.t("Tensor"));
+    this.history = history;
     this.panel.onDidDispose(() => {
       this.over = true;
       closed(this);
@@ -64,7 +68,7 @@ export class TensorPanel {
   private async receive(message: FromTensorPage | Ask): Promise<void> {
     switch (message.type) {
       case "ready":
-        this.send({ type: "show", subject: this.subject });
+        this.send({ type: "show", subject: this.subject, history: this.history });
         break;
       case "ask":
         this.send(await answer(this.program, message));
@@ -84,8 +88,7 @@ export class TensorPanel {
       ...(folder && { defaultUri: vscode.Uri.joinPath(folder, name) }),
     });
     if (target === undefined) return;
-    const content =
-      format === "png" ? Buffer.from(picture ?? "", "base64") : await fileOf(this.program, format, subject, of);
+    const content = format === "png" ? fromBase64(picture ?? "") : await fileOf(this.program, format, subject, of);
     await vscode.workspace.fs.writeFile(target, content);
   }
 }

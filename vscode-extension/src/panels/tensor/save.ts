@@ -2,6 +2,7 @@ import * as vscode from "vscode";
 import type { TensorNumbers } from "../../protocol/generated";
 import type { FileFormat, Source, Subject } from "../../protocol/messages";
 import { request, type Asked } from "../../sessions/requests";
+import { fromBase64, fromText, joined } from "./bytes";
 import { csv, decode, npy } from "./files";
 import { zip } from "./zip";
 
@@ -22,20 +23,20 @@ export async function fileOf(
     { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t("Saving the tensor") },
     async (progress) => {
       const fetch = async (source: Source) => {
-        const chunks: Buffer[] = [];
+        const chunks: Uint8Array[] = [];
         let numbers: TensorNumbers["format"] = "f32";
         for (let start = 0; start < size; start += CHUNK_ELEMENTS) {
           const count = Math.min(CHUNK_ELEMENTS, size - start);
           const part = await request(asked, "tdb/tensorData", { ...subject, of: source, start, count });
           numbers = part.format;
-          chunks.push(Buffer.from(part.data, "base64"));
+          chunks.push(fromBase64(part.data));
           progress.report({ increment: (100 * count) / size / sources.length });
         }
-        return { numbers, data: Buffer.concat(chunks) };
+        return { numbers, data: joined(chunks) };
       };
       if (format === "csv") {
         const { numbers, data } = await fetch(of);
-        return Buffer.from(csv(shape, decode(numbers, data)));
+        return fromText(csv(shape, decode(numbers, data)));
       }
       const entries: { name: string; content: Uint8Array }[] = [];
       for (const source of sources) {

@@ -5,6 +5,7 @@
  * an end record says where the directory is. Numbers below are offsets of fields in these.
  */
 import * as vscode from "vscode";
+import { fromText, joined } from "./bytes";
 
 const SIGNATURE = { local: "PK\x03\x04", central: "PK\x01\x02\x14\0", end: "PK\x05\x06" } as const;
 /** The fields that a local header and an entry of the directory share, those that only the latter has, the end record. */
@@ -30,19 +31,19 @@ export function zip(entries: readonly Entry[]): Uint8Array {
   const directory: Uint8Array[] = [];
   let at = 0;
   for (const { name, content } of entries) {
-    const path = Buffer.from(name);
-    const about = Buffer.alloc(BYTES.shared);
-    about.writeUInt16LE(VERSION_NEEDED, 0);
-    about.writeUInt16LE(UTF8_NAMES, 2); // method and time stay 0
-    about.writeUInt16LE(DATE, 8);
-    about.writeUInt32LE(crc32(content), 10);
-    about.writeUInt32LE(content.length, 14);
-    about.writeUInt32LE(content.length, 18);
-    about.writeUInt16LE(path.length, 22);
-    const place = Buffer.alloc(BYTES.central);
-    place.writeUInt32LE(at, 10);
-    directory.push(Buffer.from(SIGNATURE.central, "latin1"), about, place, path);
-    parts.push(Buffer.from(SIGNATURE.local, "latin1"), about, path, content);
+    const path = fromText(name);
+    const about = fields(BYTES.shared);
+    about.view.setUint16(0, VERSION_NEEDED, true);
+    about.view.setUint16(2, UTF8_NAMES, true); // method and time stay 0
+    about.view.setUint16(8, DATE, true);
+    about.view.setUint32(10, crc32(content), true);
+    about.view.setUint32(14, content.length, true);
+    about.view.setUint32(18, content.length, true);
+    about.view.setUint16(22, path.length, true);
+    const place = fields(BYTES.central);
+    place.view.setUint32(10, at, true);
+    directory.push(fromText(SIGNATURE.central), about.bytes, place.bytes, path);
+    parts.push(fromText(SIGNATURE.local), about.bytes, path, content);
     at += LOCAL_HEADER_BYTES + path.length + content.length;
     if (at > LARGEST)
       throw new Error(
@@ -51,14 +52,20 @@ export function zip(entries: readonly Entry[]): Uint8Array {
         ),
       );
   }
-  const listed = Buffer.concat(directory);
-  const end = Buffer.alloc(BYTES.end);
-  end.write(SIGNATURE.end, "latin1");
-  end.writeUInt16LE(entries.length, 8);
-  end.writeUInt16LE(entries.length, 10);
-  end.writeUInt32LE(listed.length, 12);
-  end.writeUInt32LE(at, 16);
-  return Buffer.concat([...parts, listed, end]);
+  const listed = joined(directory);
+  const end = fields(BYTES.end);
+  end.bytes.set(fromText(SIGNATURE.end));
+  end.view.setUint16(8, entries.length, true);
+  end.view.setUint16(10, entries.length, true);
+  end.view.setUint32(12, listed.length, true);
+  end.view.setUint32(16, at, true);
+  return joined([...parts, listed, end.bytes]);
+}
+
+/** Bytes, 0 at first, and a view to write numbers into them. */
+function fields(length: number): { readonly bytes: Uint8Array; readonly view: DataView } {
+  const bytes = new Uint8Array(length);
+  return { bytes, view: new DataView(bytes.buffer) };
 }
 
 const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
