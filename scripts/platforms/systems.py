@@ -169,7 +169,7 @@ SYSTEMS = {
     "python-3.10": ("CPython 3.10", lambda: python("3.10")),
     "python-3.12": ("CPython 3.12", lambda: python("3.12")),
     "python-3.13": ("CPython 3.13", lambda: python("3.13")),
-    "python-3.13t": ("CPython 3.13, free-threaded", lambda: python("3.13t")),
+    "python-3.14t": ("CPython 3.14, free-threaded", lambda: python("3.14t")),
 }
 """Name -> title, and how its proof is run; Missing where this machine cannot."""
 

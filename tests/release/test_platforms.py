@@ -41,7 +41,7 @@ def test_a_system_computes_the_same_words(name: str, home: dict[str, Any]) -> No
         ("linux-x64-cross", "TDB_DAP_CROSS_BUILT"),
         ("musl-x64", "TDB_DAP_MUSL"),
         ("linux-arm64", "TDB_DAP_ARM64_ROOT"),
-        ("python-3.13t", "TDB_DAP_PYTHONS"),
+        ("python-3.14t", "TDB_DAP_PYTHONS"),
     ],
 )
 def test_a_system_that_is_not_here_is_named(name: str, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
