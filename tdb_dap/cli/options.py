@@ -7,16 +7,16 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct
-
 from tdb_dap.errors import BadInput
 from tdb_dap.system.ports import BACKEND_TOKEN
 
 if TYPE_CHECKING:
+    from msgspec import Struct
+
     from tdb_dap.tools.llm.opening import PromptOptions
     from tdb_dap.tools.model_options import ModelOptions
 
-_T = TypeVar("_T", bound=Struct)
+_T = TypeVar("_T", bound="Struct")
 
 INPUTS = ".npz by input name, or raw .dat (default: zeros)"
 

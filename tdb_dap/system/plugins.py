@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-
-from msgspec import Struct
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -26,7 +25,8 @@ GROUPS = {
 """Last part of an entry-point group -> what its plugins are."""
 
 
-class Plugin(Struct, frozen=True):
+@dataclass(frozen=True)
+class Plugin:
     """One entry point. ``loaded``: the object that it names, None if ``problem`` says why it could not be loaded."""
 
     group: str

@@ -8,8 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from tdb_dap.system.child_processes import outside_environment
 from tdb_dap.tools.doctor.findings import Check
@@ -24,7 +23,8 @@ PATIENCE = 15.0
 _LONGEST = 80
 
 
-class Editor(Struct, frozen=True):
+@dataclass(frozen=True)
+class Editor:
     """One editor."""
 
     program: str

@@ -6,10 +6,9 @@ import importlib
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from types import ModuleType
-
-from msgspec import Struct
 
 from tdb_dap.tools.doctor.findings import Check
 from tdb_dap.tools.doctor.installation import Installation
@@ -17,7 +16,8 @@ from tdb_dap.tools.doctor.installation import Installation
 Version = tuple[int, ...]
 
 
-class Dependency(Struct, frozen=True):
+@dataclass(frozen=True)
+class Dependency:
     """One package."""
 
     package: str

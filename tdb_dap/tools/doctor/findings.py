@@ -6,11 +6,9 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
-
-from msgspec import Struct
-from msgspec.structs import asdict, replace
 
 from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.version import __version__
@@ -21,7 +19,8 @@ SCHEMA_VERSION = 1
 """Version of the report in JSON; it changes when a field goes away or means something else."""
 
 
-class Check(Struct, frozen=True):
+@dataclass(frozen=True)  # not a struct: a diagnosis works where msgspec is missing
+class Check:
     """One thing that was looked at."""
 
     name: str

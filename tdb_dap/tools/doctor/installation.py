@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
-
-from msgspec import Struct
 
 from tdb_dap.system.shells import quoted
 from tdb_dap.tools.doctor.findings import Check
@@ -41,7 +40,8 @@ _SOURCES = "SOURCES.tar.gz"
 """The source distribution of a release, likewise."""
 
 
-class Installation(Struct, frozen=True, dict=True):
+@dataclass(frozen=True)
+class Installation:
     """One installation of this package."""
 
     prefix: Path
