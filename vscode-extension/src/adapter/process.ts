@@ -5,20 +5,13 @@ import { log } from "../log";
 import type { ServerCommand } from "./find";
 import { Framing } from "./framing";
 import { lastLine } from "../protocol/errors";
+import { Unanswered, type Message } from "../protocol/unanswered";
 
 /** How long the adapter may take to end by itself after its input has been closed. */
 const GRACE_MILLISECONDS = 3_000;
 
 /** Of a message that cannot be read, as much as the log needs. */
 const LOGGED_CHARACTERS = 500;
-
-/** A message of the protocol, as far as this file looks into it. */
-interface Message {
-  readonly seq: number;
-  readonly type: string;
-  readonly command?: string;
-  readonly request_seq?: number;
-}
 
 /** How an adapter ended that nobody had asked to. */
 export interface Death {
@@ -40,7 +33,7 @@ export class AdapterProcess extends vscode.Disposable implements vscode.DebugAda
   private readonly messages = new vscode.EventEmitter<vscode.DebugProtocolMessage>();
   readonly onDidSendMessage = this.messages.event;
   private readonly process: ChildProcess;
-  private readonly unanswered = new Map<number, string>();
+  private readonly unanswered = new Unanswered();
   private said = "";
   private seq = 1_000_000_000;
   private wasAlive = false;
@@ -80,13 +73,11 @@ export class AdapterProcess extends vscode.Disposable implements vscode.DebugAda
 
   handleMessage(message: vscode.DebugProtocolMessage): void {
     const sent = message as Message;
-    if (sent.type === "request" && sent.command !== undefined) {
-      if (sent.command === "disconnect") this.isEnding = true;
-      this.unanswered.set(sent.seq, sent.command);
-      if (this.hasEnded) {
-        this.answerForTheDead();
-        return;
-      }
+    if (sent.command === "disconnect") this.isEnding = true;
+    this.unanswered.sent(sent);
+    if (this.hasEnded) {
+      this.answerForTheDead();
+      return;
     }
     const body = Buffer.from(JSON.stringify(message));
     this.process.stdin?.write(Buffer.concat([Buffer.from(`Content-Length: ${String(body.length)}\r\n\r\n`), body]));
@@ -110,7 +101,7 @@ export class AdapterProcess extends vscode.Disposable implements vscode.DebugAda
       return;
     }
     this.wasAlive = true;
-    if (message.request_seq !== undefined) this.unanswered.delete(message.request_seq);
+    this.unanswered.answered(message);
     this.messages.fire(message);
   }
 
@@ -124,16 +115,8 @@ export class AdapterProcess extends vscode.Disposable implements vscode.DebugAda
     if (!expected) this.onDeath({ how, lastWord: lastLine(this.said), wasAlive: this.wasAlive });
   }
 
-  /** Nothing waits for ever: whoever wants to end the session may, everybody else is refused. */
   private answerForTheDead(): void {
-    for (const [seq, command] of this.unanswered) {
-      const ends = command === "disconnect" || command === "terminate";
-      // Said once, by us: VS Code shall not say it again.
-      const format = vscode.l10n.t("The debug adapter has ended.");
-      const body = ends ? {} : { error: { id: 1, format, showUser: false } };
-      this.send({ type: "response", request_seq: seq, command, success: ends, message: "ended", body });
-    }
-    this.unanswered.clear();
+    for (const response of this.unanswered.close()) this.send(response);
   }
 
   private send(message: object): void {

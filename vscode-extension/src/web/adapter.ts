@@ -2,6 +2,7 @@ import * as vscode from "vscode";
 import type { Death } from "../adapter/process";
 import { log } from "../log";
 import { textOf } from "../protocol/errors";
+import { Unanswered, type Message } from "../protocol/unanswered";
 import type { FromWorker, ToWorker } from "../protocol/worker";
 import { uriOf } from "../programs/uri";
 import { engineOf } from "./engine";
@@ -16,11 +17,7 @@ declare class Worker {
   terminate(): void;
 }
 
-interface Message {
-  readonly seq: number;
-  readonly type: string;
-  readonly command?: string;
-  readonly request_seq?: number;
+interface Request extends Message {
   readonly arguments?: Readonly<Record<string, unknown>>;
 }
 
@@ -29,7 +26,7 @@ export class WorkerAdapter extends vscode.Disposable implements vscode.DebugAdap
   private readonly messages = new vscode.EventEmitter<vscode.DebugProtocolMessage>();
   readonly onDidSendMessage = this.messages.event;
   private readonly mount: Mount;
-  private readonly unanswered = new Map<number, string>();
+  private readonly unanswered = new Unanswered();
   private readonly worker: Promise<Worker>;
   /** What is sent goes out in order, also where files are read first. */
   private sending: Promise<unknown>;
@@ -55,8 +52,8 @@ export class WorkerAdapter extends vscode.Disposable implements vscode.DebugAdap
   }
 
   handleMessage(message: vscode.DebugProtocolMessage): void {
-    const sent = message as Message;
-    if (sent.type === "request" && sent.command !== undefined) this.unanswered.set(sent.seq, sent.command);
+    const sent = message as Request;
+    this.unanswered.sent(sent);
     if (this.hasEnded) {
       this.answerForTheDead();
       return;
@@ -81,7 +78,7 @@ export class WorkerAdapter extends vscode.Disposable implements vscode.DebugAdap
     return worker;
   }
 
-  private async send(message: Message): Promise<void> {
+  private async send(message: Request): Promise<void> {
     const worker = await this.worker;
     if (message.command === "attach") throw new Error(vscode.l10n.t("a browser has no ports to attach to."));
     if (message.command === "launch") {
@@ -95,7 +92,7 @@ export class WorkerAdapter extends vscode.Disposable implements vscode.DebugAdap
       case "message": {
         const message = this.mount.fromAdapter(data.text) as Message;
         this.wasAlive = true;
-        if (message.request_seq !== undefined) this.unanswered.delete(message.request_seq);
+        this.unanswered.answered(message);
         this.messages.fire(message);
         return;
       }
@@ -131,16 +128,12 @@ export class WorkerAdapter extends vscode.Disposable implements vscode.DebugAdap
   }
 
   private answerForTheDead(): void {
-    for (const [seq, command] of this.unanswered) {
-      const ends = command === "disconnect" || command === "terminate";
-      if (ends) this.fire({ type: "response", request_seq: seq, command, success: true });
-      else this.refuse({ seq, type: "request", command }, vscode.l10n.t("The debug adapter has ended."));
-    }
-    this.unanswered.clear();
+    for (const response of this.unanswered.close()) this.fire(response);
   }
 
+  /** Answer a request that could not be sent. */
   private refuse({ seq, command }: Message, why: string): void {
-    this.unanswered.delete(seq);
+    this.unanswered.answered({ request_seq: seq });
     const showUser = command === "launch" || command === "attach";
     const body = { error: { id: 1, format: why, showUser } };
     this.fire({ type: "response", request_seq: seq, command, success: false, message: why, body });
