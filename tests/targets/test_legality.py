@@ -20,6 +20,7 @@ from scripts.robustness.fuzz_simulator.seeds import seeds_of
 from tdb_dap.backends.discovery import library_of
 from tdb_dap.cli.main import main
 from tdb_dap.errors import BadAccess, BadInput, NotSimulated
+from tdb_dap.targets import kernel
 from tests.samples import DATA
 from tests.targets.commands import chip_named, command, empty, encoded
 
@@ -238,7 +239,7 @@ def test_what_is_known_of_a_form_lets_no_illegal_command_pass(
     chip = chip_named(name)
     memory = empty(chip)
     kind, legal = encoded(chip, mnemonic, **fields)
-    assert chip.carry_out(kind, legal, 0, memory)
+    assert chip.carry_out(kind, legal, 0, memory) == kernel.is_active()
     _, illegal = encoded(chip, mnemonic, **{**fields, **other})
     before = memory.local().copy()
     assert not chip.carry_out(kind, illegal, 0, memory)

@@ -247,7 +247,7 @@ describe("the table of compared tensors", () => {
     await eventually("the table", async () => {
       await titleAction("Compare", "Show Compare Table");
       view = await workbench.webview("th", "max ulp", 6000).catch(() => undefined);
-      if (view === undefined) await workbench.command("View: Close Editor");
+      if (view === undefined) await workbench.page.locator(".tab.active", { hasText: "Compare" }).locator(".codicon-close").click();
       return view !== undefined;
     }, 60_000);
     await workbench.command("View: Show Run and Debug");
