@@ -34,6 +34,14 @@ def test_each_package_is_built_by_the_same_recipe_and_then_checked() -> None:
     assert check.startswith("python -m scripts.check_extension ")
 
 
+def test_the_engine_for_browsers_is_made_of_the_packages_of_one_version_of_pyodide() -> None:
+    done = "\n".join(commands("browsers"))
+    version = JOBS["browsers"]["env"]["PYODIDE"]
+    assert f"pyodide/v{version}/full" in done.replace("$PYODIDE", version)
+    assert f"pyodide@{version}" in done.replace("$PYODIDE", version)
+    assert "python -m scripts.extension --web build/tdb-dap-engine" in done
+
+
 def test_every_script_that_is_run_exists() -> None:
     for job in JOBS:
         for name in re.findall(r"python -m (scripts[\w.]*)", "\n".join(commands(job))):
@@ -41,6 +49,6 @@ def test_every_script_that_is_run_exists() -> None:
 
 
 def test_what_is_published_was_built_by_the_jobs_before() -> None:
-    assert JOBS["publish"]["needs"] == ["extension", "packages"]
+    assert JOBS["publish"]["needs"] == ["extension", "packages", "browsers"]
     assert "ovsx" in "\n".join(commands("publish"))
     assert JOBS["publish"]["if"] == "startsWith(github.ref, 'refs/tags/v')"
