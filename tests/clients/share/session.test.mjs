@@ -1,5 +1,6 @@
 // Shared pages in real browsers: opened from a server and from a disk, at the shared moment, stepping both ways, with the
-// outputs of this machine. TDB_DAP_ENGINE: folder of the engine for browsers. CHROMIUM, FIREFOX: the programs.
+// outputs of this machine. TDB_DAP_ENGINE: folder of the engine for browsers. CHROMIUM, FIREFOX: the programs. MODELS: paths of
+// contexts with input.npz, separated by colons, which are shared in place of those that come with the tests.
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
@@ -29,6 +30,7 @@ const TOYS = [
   "recordings/toy_bm1688.tdbrec",
 ].map((path) => join(data, path));
 const [toy, cores] = [TOYS[1], TOYS[6]];
+const models = process.env.MODELS?.split(":") ?? TOYS;
 const LARGEST = 25e6; // bytes of the engine
 const PATIENCE = 120_000; // ms until a page is ready
 const OUTPUTS = `
@@ -165,7 +167,7 @@ for (const name of ["Chromium", "Firefox"]) {
       await page.close();
     });
 
-    for (const model of TOYS) {
+    for (const model of models) {
       test(`the outputs of ${basename(model)} are those of this machine`, async () => {
         const native = expected(model);
         share(basename(model), model);
