@@ -1,5 +1,6 @@
 /** As much of VS Code as the tests need, under the name `vscode`, in English. Import it before what uses that. */
 import Module from "node:module";
+import { posix } from "node:path";
 import type * as vscode from "vscode";
 import {
   agents,
@@ -29,6 +30,8 @@ import {
   texts,
   trees,
   uriOf,
+  virtual,
+  virtualUri,
   watcher,
   went,
 } from "./editorState";
@@ -51,6 +54,8 @@ export {
   texts,
   trees,
   uriOf,
+  virtual,
+  virtualUri,
   watchers,
 } from "./editorState";
 
@@ -157,9 +162,10 @@ const fake = {
     },
   },
   Uri: {
-    joinPath: (base: string, ...parts: string[]) => [base, ...parts].join("/"),
+    joinPath: (base: string | vscode.Uri, ...parts: string[]) =>
+      typeof base === "string" ? [base, ...parts].join("/") : base.with({ path: posix.join(base.path, ...parts) }),
     file: uriOf,
-    parse: (text: string) => uriOf(new URL(text).pathname),
+    parse: (text: string) => (text.startsWith("file:") ? uriOf(new URL(text).pathname) : virtualUri(text)),
     from: (parts: object) => parts,
   },
   RelativePattern: class {
@@ -242,8 +248,24 @@ const fake = {
         { isCancellationRequested: false, onCancellationRequested: new EventEmitter().event },
       ),
   },
+  FileType: { File: 1, Directory: 2 },
   workspace: {
     isTrusted: true,
+    fs: {
+      stat: ({ path }: vscode.Uri) => {
+        const size = virtual.get(path)?.byteLength;
+        if (size !== undefined) return Promise.resolve({ type: 1, size });
+        const isFolder = [...virtual.keys()].some((name) => name.startsWith(`${path}/`));
+        return isFolder ? Promise.resolve({ type: 2, size: 0 }) : Promise.reject(new Error(`${path}: not there`));
+      },
+      readFile: ({ path }: vscode.Uri) =>
+        virtual.has(path) ? Promise.resolve(virtual.get(path)) : Promise.reject(new Error(`${path}: not there`)),
+      readDirectory: ({ path }: vscode.Uri) => {
+        const below = [...virtual.keys()].filter((name) => name.startsWith(`${path}/`));
+        const rest = below.map((name) => name.slice(path.length + 1));
+        return Promise.resolve(rest.map((name) => [name.replace(/\/.*/, ""), name.includes("/") ? 2 : 1]));
+      },
+    },
     get workspaceFolders() {
       return folders;
     },
@@ -260,7 +282,13 @@ const fake = {
     onDidChangeConfiguration: changedSettings.event,
     onDidChangeWorkspaceFolders: new EventEmitter<undefined>().event,
   },
+  DebugConfigurationProviderTriggerKind: { Dynamic: 2 },
   debug: {
+    registerDebugConfigurationProvider: (_type: string, provider: vscode.DebugConfigurationProvider) => {
+      running.configurations.push(provider);
+      return { dispose: () => undefined };
+    },
+    registerDebugAdapterDescriptorFactory: () => ({ dispose: () => undefined }),
     get activeDebugSession() {
       return editing.session;
     },

@@ -61,7 +61,7 @@ export class WorkerAdapter extends vscode.Disposable implements vscode.DebugAdap
     this.sending = this.sending
       .then(() => this.send(sent))
       .catch((error: unknown) => {
-        this.refuse(sent, textOf(error));
+        if (!this.hasEnded) this.refuse(sent, textOf(error)); // else it has been answered
       });
   }
 
