@@ -4,9 +4,9 @@ python -m scripts.release.engine PYODIDE WHEELS FOLDER
 python -m scripts.release.engine PYODIDE WHEELS FOLDER --fetch URL
 
 PYODIDE: folder of the npm package pyodide; WHEELS: folder with the wheels for it of the packages in NEEDED, ours by
-scripts.release.cross for wasm32. What is not needed in a browser is left out of the wheels. With --fetch, wheels that are
-not in WHEELS are downloaded first: from URL, the folder of that version of Pyodide with its packages, as far as Pyodide
-has them, else from the index of Python packages.
+scripts.release.cross for wasm32. What is not needed in a browser is left out of the wheels. With --fetch, what is
+missing in WHEELS is downloaded first: from URL, the folder of that version of Pyodide with its packages, as far as
+Pyodide has them, else from the index of Python packages.
 """
 
 from __future__ import annotations

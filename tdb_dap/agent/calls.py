@@ -109,6 +109,22 @@ def run_diff(a: Path, b: Path, inputs: Path | None) -> Printed:
     return Printed(not report.is_same, _text(lines(report)))
 
 
+def run_zoo(store: Path, case: str) -> Printed:
+    """The newest run of a zoo compared with the one before, or one of its cases."""
+    from tdb_dap.tools.zoo.changes import overview
+    from tdb_dap.tools.zoo.store import Store
+    from tdb_dap.tools.zoo.summary import case_lines, headline, lines
+    from tdb_dap.tools.zoo.tolerated import NOTHING
+
+    with Store(store, reading=True) as kept:
+        run = kept.run()
+        result = overview(kept, run, kept.before(run), NOTHING)
+        if case:
+            text = [*case_lines(kept, result, case)]
+            return Printed(any(one.case.key == case and one.wrong for one in result.seen), _text(text))
+        return Printed(bool(result.failures), _text([headline(result), *lines(result)]))
+
+
 def run_weights(model: Path, reference: Path) -> Printed:
     """The constants of a language model beside those before conversion."""
     from tdb_dap.tools.float_model.model import FloatModel

@@ -45,6 +45,7 @@ class Tools:
             self.diff,
             self.judge_model,
             self.weights,
+            self.zoo,
             self.travel,
             self.bookmark,
             self.what_if,
@@ -193,6 +194,18 @@ class Tools:
         done = self._session.run(calls.run_weights, model, expected, is_stopped=stopped)
         verdict = "weights are wrong" if done.is_wrong else "no weight is wrong"
         return Answer(verdict, done.text, "judge_model")
+
+    def zoo(self, store: str, stopped: Stopped, case: str = "") -> Answer:
+        """Say what is newly wrong in the last run of many models (tdb-dap zoo run), or what is wrong with one case.
+
+        store: zoo.sqlite; case: a name of it.
+        """
+        done = self._session.run(calls.run_zoo, self._session.allowed(store), case, is_stopped=stopped)
+        if case:
+            following = "open the directory of its last line, with its options, then what that line asks"
+            return Answer("something is wrong" if done.is_wrong else "nothing is wrong", done.text, following)
+        verdict = "something is newly wrong" if done.is_wrong else "nothing is newly wrong"
+        return Answer(verdict, done.text, "zoo with one of the cases" if done.is_wrong else "")
 
     def travel(self, direction: Direction, count: int = 1, show: bool = False) -> Answer:
         """Go to a moment: 'to' command number count, 'forward' or 'back' by count ops, 'start' or 'end'.

@@ -135,7 +135,7 @@ def test_every_tool_has_a_schema_and_a_question() -> None:
     async def look() -> None:
         async with mcp.Client(make_server(Session([DATA]))) as client:
             tools = (await client.list_tools()).tools
-            assert len(tools) == 19
+            assert len(tools) == 20
             for tool in tools:
                 assert tool.description
                 assert "page" in tool.input_schema["properties"]

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tdb_dap.cli.main import main
 from tests.agent.test_mcp import Ask, Refused, talk
 from tests.llm.models import DYNAMIC
 from tests.llm_case import spoil
 from tests.samples import DATA
+from tests.zoo import zoos
 
 TOY = DATA / "bm1684x" / "toy_bm1684x_f32"
 LANGUAGE = DATA / "llm" / "qwen2_bm1684x_bf16"
@@ -102,3 +104,36 @@ def test_the_run_of_a_host_program_is_judged(language: Path, tmp_path: Path) -> 
             await ask("judge_model", recording="/etc/passwd", **given)
 
     talk(tmp_path, story)
+
+
+def test_the_results_of_many_models_are_read_and_nothing_is_written_beside_them(tmp_path: Path) -> None:
+    models, store = zoos.zoo(tmp_path / "models", "toy", "pool"), tmp_path / "results" / "zoo.sqlite"
+    store.parent.mkdir()
+    words = ["zoo", "run", str(models), "--store", str(store), "--jobs", "1", "--quiet"]
+    assert main(words) == 0
+    before = store.read_bytes()
+
+    async def passes(ask: Ask) -> None:
+        assert (await ask("zoo", store=str(store))).startswith("nothing is newly wrong")
+        assert (await ask("zoo", store=str(store), case="pool")).startswith("nothing is wrong")
+        with pytest.raises(Refused, match="other: is no case of run 1 of models"):
+            await ask("zoo", store=str(store), case="other")
+        with pytest.raises(Refused, match="not below"):
+            await ask("zoo", store="/etc/passwd")
+
+    talk(tmp_path, passes)
+    assert store.read_bytes() == before
+    assert [path.name for path in store.parent.iterdir()] == ["zoo.sqlite"]
+    name = zoos.spoil_reference(models / "toy")
+    assert main(words) == 1
+
+    async def fails(ask: Ask) -> None:
+        answer = await ask("zoo", store=str(store))
+        assert answer.startswith("something is newly wrong")
+        assert "3 new things wrong compared with run 1" in answer
+        answer = await ask("zoo", store=str(store), case="toy")
+        assert answer.startswith("something is wrong")
+        assert "toy (BM1684X, INT8): fail; pass in run 1" in answer
+        assert name.removesuffix("_MaxPool") in answer
+
+    talk(tmp_path, fails)

@@ -64,6 +64,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     _store(report)
     report.add_argument("--run", metavar="N", type=int, help="run to report (default: the newest)")
+    report.add_argument("--case", metavar="NAME", help="print what is wrong with this case, and its ops that fail")
     report.add_argument(
         "-o",
         "--output",
@@ -229,7 +230,7 @@ def _report(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.findings.sarif import sarif
     from tdb_dap.tools.zoo.page import page
     from tdb_dap.tools.zoo.store import Store
-    from tdb_dap.tools.zoo.summary import findings_of, markdown
+    from tdb_dap.tools.zoo.summary import case_lines, findings_of, markdown
 
     for path in arguments.output:
         if path.suffix not in _FORMATS:
@@ -244,7 +245,10 @@ def _report(arguments: argparse.Namespace) -> int:
             else:
                 text = (junit if path.suffix == ".xml" else sarif)(findings_of(overview))
             write_text(path, text)
-        return _told(overview)
+        if arguments.case is None:
+            return _told(overview)
+        print("\n".join(case_lines(store, overview, arguments.case)))
+        return int(any(one.case.key == arguments.case for one, _ in overview.failures))
 
 
 def _list(arguments: argparse.Namespace) -> int:

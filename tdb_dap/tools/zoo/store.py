@@ -90,15 +90,22 @@ class Kept(Struct, frozen=True):
 
 
 class Store:
-    """An open store; ``path``: its file, which is made if there is none and ``create`` is set."""
+    """An open store; ``path``: its file, which is made if there is none and ``create`` is set.
 
-    def __init__(self, path: Path, create: bool = False) -> None:
+    ``reading``: nothing is written, also not beside it.
+    """
+
+    def __init__(self, path: Path, create: bool = False, reading: bool = False) -> None:
         self.path = path
         if not create and not path.exists():
             raise BadInput(f"{path}: there is no store of a zoo; tdb-dap zoo run makes one")
+        mode = "rwc"
+        if reading:  # a run that goes on has a second file; without one nothing will be written
+            mode = "ro" if path.with_name(f"{path.name}-wal").exists() else "ro&immutable=1"
         try:
-            self._database = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
-            self._prepare()
+            name = f"{path.absolute().as_uri()}?mode={mode}"
+            self._database = sqlite3.connect(name, uri=True, timeout=_PATIENCE, isolation_level=None)
+            self._prepare(reading)
         except sqlite3.Error as error:
             raise self._bad(error) from None
 
@@ -117,12 +124,12 @@ class Store:
             return BadInput(f"{self.path}: is no store of a zoo; give another --store")
         return BadInput(f"{self.path}: cannot be used as a store: {error}")
 
-    def _prepare(self) -> None:
-        """Bring the tables to this version; BadInput for a file of another program, or of a newer version."""
+    def _prepare(self, reading: bool) -> None:
+        """Bring the tables to this version, or only look; BadInput for a newer one, or another program's file."""
         version = self._one("PRAGMA user_version")
         application = self._one("PRAGMA application_id")
         if application != _APPLICATION:
-            if version or application or self._one("SELECT count(*) FROM sqlite_master"):
+            if reading or version or application or self._one("SELECT count(*) FROM sqlite_master"):
                 raise BadInput(f"{self.path}: is a SQLite file, but no store of a zoo; give another --store")
             self._database.execute(f"PRAGMA application_id = {_APPLICATION}")
         if version > len(MIGRATIONS):
@@ -130,6 +137,12 @@ class Store:
                 f"{self.path}: is a store of version {version}, and tdb-dap {__version__} knows those up to "
                 f"{len(MIGRATIONS)}; use the tdb-dap that has written it, or another --store"
             )
+        if reading:
+            if version < len(MIGRATIONS):
+                raise BadInput(
+                    f"{self.path}: is a store of an older version; `tdb-dap zoo list --store FILE` renews it"
+                )
+            return
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = NORMAL")
         self._database.execute("PRAGMA foreign_keys = ON")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tdb_dap.engine.rendering.printable import counted, visible
+from tdb_dap.errors import BadInput
 from tdb_dap.tools.findings.findings import Case, Finding, Findings, Place, Rule
-from tdb_dap.tools.zoo.changes import Overview, Seen, Wrong
+from tdb_dap.tools.zoo.changes import Overview, Seen, Wrong, ops_of
 from tdb_dap.tools.zoo.result import STATUSES
+from tdb_dap.tools.zoo.store import Store
 
 _LISTED = 20
 
@@ -42,6 +44,31 @@ def lines(overview: Overview) -> Iterator[str]:
         yield f"    {visible(one.case.command)}"
     if len(cases) > _LISTED:
         yield f"and {len(cases) - _LISTED:,} more cases; tdb-dap zoo report shows them all"
+
+
+def case_lines(store: Store, overview: Overview, key: str) -> Iterator[str]:
+    """Status of a case, what is wrong, and its first ops that fail or have changed; BadInput without such a case."""
+    one = next((one for one in overview.seen if one.case.key == key), None)
+    if one is None:
+        raise BadInput(f"{key}: is no case of run {overview.run.id} of {overview.run.name}")
+    was = (
+        f"; {one.was.status} in run {overview.before.id}" if one.was is not None and overview.before is not None else ""
+    )
+    yield f"{visible(key)} ({visible(one.case.chip)}, {visible(one.case.precision)}): {one.case.status}{was}"
+    if one.case.text:
+        yield f"    {visible(one.case.text)}"
+    for wrong in one.wrong[:_LISTED]:
+        yield f"    {visible(wrong.rule)}: {visible(wrong.text)}{'' if wrong.is_new else ' (known)'}"
+    if len(one.wrong) > _LISTED:
+        yield f"    and {len(one.wrong) - _LISTED:,} more things wrong"
+    ops = ops_of(store, one)
+    for op in ops[:_LISTED]:
+        numbers = ", ".join(f"{name} {op[name]:.6g}" for name in ("cosine", "max_abs") if op[name] is not None)
+        text = f"line {op['line']} {op['opcode']} {op['name']}: {op['verdict'] or 'another hash'}"
+        yield f"    {visible(text)}{f', {numbers}' if numbers else ''}"
+    if len(ops) > _LISTED:
+        yield f"    and {len(ops) - _LISTED:,} more ops"
+    yield f"    {visible(one.case.command)}"
 
 
 def _story(one: Seen) -> str:
