@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -82,8 +83,10 @@ _ONLY_PRINT = ("info", "dis", "explain")
 EXIT_ERROR = 2
 """Exit code for everything that the user can put right."""
 
-
 _LONGEST_ERROR = 300
+"""Characters of an error besides the directories that it names."""
+_LONGEST_LINE = 1500
+_DIRECTORY = re.compile(r"(?:[A-Za-z]:)?[\\/][^\s:;,'\"()]+")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -177,7 +180,19 @@ def _silence(text: str) -> None:
 
 
 def _shortened(text: str) -> str:
-    """One line of limited length: what and where are at the beginning, what to do is at the end."""
+    """One line of limited length: what and where are at the beginning, what to do is at the end.
+
+    Directories of this machine take no room, however deep they are; names in a file do.
+    """
     line = visible(" ".join(text.split("\n")))
-    most = _LONGEST_ERROR - len("tdb-dap: error: ")
+    deep = sum(len(_existing(path)) for path in _DIRECTORY.findall(line))
+    most = min(_LONGEST_ERROR + deep, _LONGEST_LINE) - len("tdb-dap: error: ")
     return line if len(line) <= most else f"{line[: most // 2]} ... {line[5 - most + most // 2 :]}"
+
+
+def _existing(path: str) -> str:
+    """The deepest directory on the way to a path that is there; empty if that is the root."""
+    folder = os.path.dirname(path)
+    while (above := os.path.dirname(folder)) != folder and not os.path.isdir(folder):
+        folder = above
+    return folder if above != folder else ""

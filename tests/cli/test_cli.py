@@ -151,6 +151,23 @@ def test_trouble_is_one_line_and_exit_code_2(words: list[str], message: str, toy
 SEVERAL = DATA / "contexts" / "nets_and_stages"
 
 
+def test_an_error_in_a_deep_directory_keeps_its_words(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["a" * 60] * 5)
+    deep.mkdir(parents=True)
+    (deep / "cut.bmodel").write_bytes(b"BMODEL")
+    done = tdb_dap("info", deep / "cut.bmodel")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"tdb-dap: error: {deep}/cut.bmodel: ")
+    assert len(done.stderr) < 300 + len(str(deep))
+
+
+def test_an_error_about_a_long_name_is_cut_in_the_middle() -> None:
+    done = tdb_dap("info", "/" + "/".join(["a" * 60] * 9) + ".bmodel")
+    assert len(done.stderr) <= 301
+    assert done.stderr.startswith("tdb-dap: error: /aaa")
+    assert " ... aaa" in done.stderr
+
+
 def test_info_lists_nets_and_stages_and_marks_the_one_that_is_shown() -> None:
     text = tdb_dap("info", SEVERAL, "--net", "pool2d", "--stage", 1).stdout
     assert "stage      pool2d 0: x f32[1,10,13,14]\n" in text
