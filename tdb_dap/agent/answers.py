@@ -15,7 +15,7 @@ LINE = 320
 """Characters of a line: attributes of an op in final.mlir go on for thousands."""
 
 NEXT_LINE = 1200
-"""Characters of the next call, with up to three paths: shortened it would be of no use."""
+"""Characters of the next call, or of an error, with up to three paths: shortened it would be of no use."""
 
 _MARK = re.compile(r"[<\uff1c\ufe64\u2039](?=[\W_]*data)", re.IGNORECASE)
 """What could pass for the beginning of a mark, whatever stands between or after."""
@@ -31,16 +31,19 @@ RULES = (
 
 
 class Answer(Struct, frozen=True):
-    """``summary``: of the server; ``quoted``: what the debugger printed; ``following``: the next good question."""
+    """``summary``: of the server; ``quoted``: what the debugger printed, in lines of at most ``longest`` characters;
+    ``following``: the next good question.
+    """
 
     summary: str
     quoted: str = ""
     following: str = ""
+    longest: int = LINE
 
     def text(self, page: int = 1, where: str = "") -> str:
         """One page of it; BadInput if it has not so many. ``where``: model and moment that it is about."""
         parts = [self.summary] if self.summary else []
-        pages = _pages(self.quoted) if self.quoted else []
+        pages = _pages(self.quoted, self.longest) if self.quoted else []
         if page > max(1, len(pages)):
             raise BadInput(f"page={page}: this answer has {max(1, len(pages))}")
         if pages:
@@ -58,13 +61,13 @@ def quotation(text: str) -> str:
     return f"<data>\n{_MARK.sub('<_', text)}\n</data>"
 
 
-def _pages(text: str) -> list[str]:
+def _pages(text: str, longest: int) -> list[str]:
     """The text in pages of whole lines."""
     pages: list[str] = []
     page: list[str] = []
     size = 0
     for line in text.splitlines():
-        most = NEXT_LINE if line.startswith("next: ") else LINE
+        most = NEXT_LINE if line.startswith("next: ") else longest
         piece = line.rstrip() if len(line) <= most else f"{line[:most]} ... ({len(line) - most:,} more)"
         if page and size + len(piece) + 1 > PAGE:
             pages.append("\n".join(page))

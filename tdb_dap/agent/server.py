@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 from msgspec import Struct
 
-from tdb_dap.agent.answers import RULES, Answer
+from tdb_dap.agent.answers import NEXT_LINE, RULES, Answer
 from tdb_dap.agent.session import Session
 from tdb_dap.agent.tools import Tools
 from tdb_dap.errors import BadInput, TdbError
@@ -154,7 +154,7 @@ def _asked(session: Session, turn: anyio.Lock, function: Callable[..., Answer]) 
         finally:
             cancelled.set()
         if failed is not None:
-            raise ToolError(Answer("this cannot be done", str(failed)).text())
+            raise ToolError(Answer("this cannot be done", str(failed), longest=NEXT_LINE).text())
         return text
 
     shown = [one for name, one in signature.parameters.items() if name != "stopped"]
