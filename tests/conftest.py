@@ -17,8 +17,11 @@ from tests.clients.validate import Protocol, check
 from tests.dap_client import DapClient
 from tests.samples import SAMPLE, without_data
 
+SLOW = frozenset((Path(__file__).parent / "slow.txt").read_text("utf-8").split())
+"""Test functions that are left out where all tests are run: python -m scripts.record_slow_tests."""
 
-def pytest_configure() -> None:
+
+def pytest_configure(config: pytest.Config) -> None:
     """Let workers and the processes of tests keep what they compile, whatever the environment says.
 
     Some images set PYTHONDONTWRITEBYTECODE: then each of a few hundred processes would compile the package again, and
@@ -30,6 +33,11 @@ def pytest_configure() -> None:
     A shell starts what it runs in the background with Ctrl-C ignored, and processes inherit that: those of tests are
     to be interruptible as in a terminal, however pytest was started.
     """
+    if not hasattr(config, "workerinput"):  # workers have the options of the process that starts them
+        is_chosen = (
+            config.args_source is config.ArgsSource.ARGS or config.option.keyword or "slow" in config.option.markexpr
+        )
+        config.option.without_slow = not is_chosen
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.dont_write_bytecode = False
@@ -38,6 +46,18 @@ def pytest_configure() -> None:
     settings.register_profile("search", search)
     settings.register_profile("same on every run", search, derandomize=True, database=None)
     settings.load_profile("same on every run")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark slow tests, and leave them out unless files, names or the mark are given: `pytest -m slow`."""
+    slow = [item for item in items if item.nodeid.partition("[")[0] in SLOW]
+    for item in slow:
+        item.add_marker("slow")
+    if config.option.without_slow and slow:
+        config.hook.pytest_deselected(items=slow)
+        left_out = set(slow)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.hookimpl(optionalhook=True)

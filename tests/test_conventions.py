@@ -144,3 +144,10 @@ def test_no_two_fields_have_the_same_text(documented: dict[str, list[Documented]
             ]
             shared += [f"{name}: {text!r}" for text in set(texts) if texts.count(text) > 1]
     assert shared == []
+
+
+def test_every_slow_test_exists() -> None:
+    names = (ROOT / "tests" / "slow.txt").read_text("utf-8").split()
+    assert names == sorted(set(names))
+    for path, name in (line.split("::") for line in names):
+        assert f"def {name}(" in (ROOT / path).read_text("utf-8"), f"{path}::{name}"
