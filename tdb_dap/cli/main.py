@@ -80,6 +80,10 @@ _OWN_TERMINAL = ("adapter", "debug", "demo", "lsp", "mcp")
 _ONLY_PRINT = ("info", "dis", "explain")
 """Those that have nothing left to do once nobody reads."""
 
+_WITHOUT_BLAS = ("run", "check", "sanitize", "info", "dis", "explain", "profile", "graph", "export", "patch", "trace")
+"""Those that sum in the order of the chip, which is not for BLAS."""
+_BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+
 EXIT_ERROR = 2
 """Exit code for everything that the user can put right."""
 
@@ -128,6 +132,8 @@ def _run(given: Sequence[str]) -> int:
             return _without_command(given)
         line = COMMANDS[name]
         parser = _Parser(prog=f"tdb-dap {name}", description=f"{line[0].upper()}{line[1:]}.")
+        if name in _WITHOUT_BLAS and not any(word == "--fast" or word.endswith(".onnx") for word in given):
+            _import_numpy_without_threads()
         module = importlib.import_module(MODULES[name])
         module.arguments(parser)
         parser.add_argument("--quiet", action="store_true", help="no progress, no notices")
@@ -136,6 +142,17 @@ def _run(given: Sequence[str]) -> int:
         return int(end.code or 0)
     with heard_by(Once(_silence if arguments.quiet else _remark)):
         return int(module.run(arguments))
+
+
+def _import_numpy_without_threads() -> None:
+    """Import NumPy so that its BLAS starts no threads, a third of what importing it costs; processes that are started
+    later may have them.
+    """
+    if _BLAS_THREADS in os.environ or "numpy" in sys.modules:
+        return
+    os.environ[_BLAS_THREADS] = "1"
+    importlib.import_module("numpy")
+    del os.environ[_BLAS_THREADS]
 
 
 def _parsed(parser: _Parser, words: Sequence[str]) -> argparse.Namespace:

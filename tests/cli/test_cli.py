@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -207,3 +209,25 @@ def test_a_name_that_is_too_long_is_one_line_before_anything_runs(option: str) -
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith("tdb-dap: error: xxx")
     assert ran.stderr.endswith("x.npz: cannot be written: File name too long\n")
+
+
+THREADS = """
+import os, sys
+from tdb_dap.cli.main import main
+code = main(sys.argv[1:])
+print("threads", len(os.listdir("/proc/self/task")), os.environ.get("OPENBLAS_NUM_THREADS"))
+raise SystemExit(code)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+def test_numpy_starts_no_threads_that_nothing_uses() -> None:
+    def last(*words: str, **environment: str) -> str:
+        given = {**os.environ, "TDB_DAP_KERNEL": "0", **environment}
+        done = subprocess.run([sys.executable, "-c", THREADS, *words], env=given, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()[-1]
+
+    given = {name: value for name, value in os.environ.items() if name == "OPENBLAS_NUM_THREADS"}
+    assert last("info", str(SAMPLE)) == f"threads 1 {given.get('OPENBLAS_NUM_THREADS')}"
+    assert last("info", str(SAMPLE), OPENBLAS_NUM_THREADS="2") == f"threads {min(2, os.cpu_count() or 1)} 2"
