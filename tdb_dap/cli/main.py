@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import os
 import re
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import NoReturn
 
 from tdb_dap.cli.standard_streams import ReaderGone, open_closed_descriptors, outlets
@@ -132,9 +134,8 @@ def _run(given: Sequence[str]) -> int:
             return _without_command(given)
         line = COMMANDS[name]
         parser = _Parser(prog=f"tdb-dap {name}", description=f"{line[0].upper()}{line[1:]}.")
-        if name in _WITHOUT_BLAS and not any(word == "--fast" or word.endswith(".onnx") for word in given):
-            _import_numpy_without_threads()
-        module = importlib.import_module(MODULES[name])
+        multiplies = name not in _WITHOUT_BLAS or any(word == "--fast" or word.endswith(".onnx") for word in given)
+        module = _imported(name, multiplies)
         module.arguments(parser)
         parser.add_argument("--quiet", action="store_true", help="no progress, no notices")
         arguments = _parsed(parser, given[1:])
@@ -144,15 +145,22 @@ def _run(given: Sequence[str]) -> int:
         return int(module.run(arguments))
 
 
-def _import_numpy_without_threads() -> None:
-    """Import NumPy so that its BLAS starts no threads, a third of what importing it costs; processes that are started
-    later may have them.
+def _imported(name: str, multiplies: bool) -> ModuleType:
+    """The module of a subcommand.
+
+    ``multiplies``: by BLAS. Without, NumPy is imported so that it starts no threads, a third of what importing it
+    costs; processes that are started later may have them. What is imported stays: a search for garbage in it would
+    take a tenth of the time, and find nothing.
     """
-    if _BLAS_THREADS in os.environ or "numpy" in sys.modules:
-        return
-    os.environ[_BLAS_THREADS] = "1"
-    importlib.import_module("numpy")
-    del os.environ[_BLAS_THREADS]
+    gc.disable()
+    try:
+        if not (multiplies or _BLAS_THREADS in os.environ or "numpy" in sys.modules):
+            os.environ[_BLAS_THREADS] = "1"
+            importlib.import_module("numpy")
+            del os.environ[_BLAS_THREADS]
+        return importlib.import_module(MODULES[name])
+    finally:
+        gc.enable()
 
 
 def _parsed(parser: _Parser, words: Sequence[str]) -> argparse.Namespace:
