@@ -1,6 +1,7 @@
 """Record which tests `make test` leaves out because they take long: tests/slow.txt.
 
-python -m pytest -n 2 tests --durations=0 > FILE && python -m scripts.record_slow_tests FILE
+python -m pytest -n 2 tests examples --durations=0 > FILE
+python -m scripts.record_slow_tests FILE
 
 FILE: what pytest prints, measured where nothing else runs. All cases of a test function count together.
 """

@@ -19,6 +19,7 @@ from tests.samples import SAMPLE, without_data
 
 SLOW = frozenset((Path(__file__).parent / "slow.txt").read_text("utf-8").split())
 """Test functions that are left out where all tests are run: python -m scripts.record_slow_tests."""
+WITHOUT_SLOW = pytest.StashKey[bool]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,11 +34,9 @@ def pytest_configure(config: pytest.Config) -> None:
     A shell starts what it runs in the background with Ctrl-C ignored, and processes inherit that: those of tests are
     to be interruptible as in a terminal, however pytest was started.
     """
-    if not hasattr(config, "workerinput"):  # workers have the options of the process that starts them
-        is_chosen = (
-            config.args_source is config.ArgsSource.ARGS or config.option.keyword or "slow" in config.option.markexpr
-        )
-        config.option.without_slow = not is_chosen
+    workers = getattr(config, "workerinput", None)
+    named = config.args_source is config.ArgsSource.ARGS or config.option.keyword or "slow" in config.option.markexpr
+    config.stash[WITHOUT_SLOW] = workers["without_slow"] if workers is not None else not named
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.dont_write_bytecode = False
@@ -54,10 +53,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     slow = [item for item in items if item.nodeid.partition("[")[0] in SLOW]
     for item in slow:
         item.add_marker("slow")
-    if config.option.without_slow and slow:
+    if config.stash[WITHOUT_SLOW] and slow:
         config.hook.pytest_deselected(items=slow)
         left_out = set(slow)
         items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker whether slow tests are left out."""
+    node.workerinput["without_slow"] = node.config.stash[WITHOUT_SLOW]
 
 
 @pytest.hookimpl(optionalhook=True)

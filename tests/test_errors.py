@@ -73,7 +73,7 @@ def test_an_adapter_that_dies_is_named_with_its_code_and_its_last_line() -> None
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of a process")
-@pytest.mark.parametrize("kilobytes", [60_000, 200_000, 300_000])
+@pytest.mark.parametrize("kilobytes", [60_000, 200_000, 260_000])
 def test_a_terminal_without_memory_says_so(kilobytes: int) -> None:
     """Where a library gives up, or cannot be loaded, or the model does not fit; nothing waits."""
     command = (

@@ -1,12 +1,12 @@
 """Make the engine for browsers: of shared pages (`tdb-dap share --engine FOLDER`), and of the extension on the web.
 
 python -m scripts.release.engine PYODIDE WHEELS FOLDER
-python -m scripts.release.engine PYODIDE WHEELS FOLDER --fetch URL
+python -m scripts.release.engine PYODIDE WHEELS FOLDER --fetch [URL]
 
 PYODIDE: folder of the npm package pyodide; WHEELS: folder with the wheels for it of the packages in NEEDED, ours by
 scripts.release.cross for wasm32. What is not needed in a browser is left out of the wheels. With --fetch, what is
-missing in WHEELS is downloaded first: from URL, the folder of that version of Pyodide with its packages, as far as
-Pyodide has them, else from the index of Python packages.
+missing in WHEELS is downloaded first: from URL, the folder of that version of Pyodide with its packages (default: where
+Pyodide publishes it), as far as Pyodide has them, else from the index of Python packages.
 """
 
 from __future__ import annotations
@@ -50,6 +50,12 @@ def make(pyodide: Path, wheels: Path, into: Path) -> int:
     return sum(path.stat().st_size for path in into.iterdir())
 
 
+def published(pyodide: Path) -> str:
+    """Where Pyodide publishes the packages of this version."""
+    version = json.loads((pyodide / "package.json").read_text("utf-8"))["version"]
+    return f"https://cdn.jsdelivr.net/pyodide/v{version}/full"
+
+
 def fetch(pyodide: Path, wheels: Path, url: str) -> None:
     """Download the wheels of NEEDED that are not there; BadBuild if one is not that of Pyodide's list of packages."""
     wheels.mkdir(parents=True, exist_ok=True)
@@ -86,11 +92,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("pyodide", "wheels", "folder"):
         parser.add_argument(name, type=Path)
-    parser.add_argument("--fetch", metavar="URL", help="download what WHEELS lacks")
+    parser.add_argument("--fetch", metavar="URL", nargs="?", const="", help="download what WHEELS lacks")
     arguments = parser.parse_args()
     try:
         if arguments.fetch is not None:
-            fetch(arguments.pyodide, arguments.wheels, arguments.fetch)
+            fetch(arguments.pyodide, arguments.wheels, arguments.fetch or published(arguments.pyodide))
         size = make(arguments.pyodide, arguments.wheels, arguments.folder)
     except BadBuild as error:
         print(error, file=sys.stderr)

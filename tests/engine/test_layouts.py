@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -265,3 +267,19 @@ def test_an_operand_that_repeats_a_few_bytes_a_billion_times_is_refused() -> Non
     with pytest.raises(BadAccess, match="bytes that repeat fewer of the memory; more than 256 MiB"):
         memory.read(repeated)
     assert memory.read(view((1, 1, 300, 300), F32, Layout.STRIDE, strides=(0, 0, 0, 0))).shape == (1, 1, 300, 300)
+
+
+def test_a_tensor_of_nibbles_beyond_the_memory_takes_no_memory_to_be_refused() -> None:
+    """A command from elsewhere has any extents; the offsets of its elements took seconds and gigabytes."""
+    memory = Memory(GEOMETRY, 1, [Region(0, np.zeros(4096, np.uint8), "nothing")])
+    shape = (60_000, 60_000, 1, 1)
+    strides = (60_000, 1, 1, 1)
+    beyond = View(Space.GLOBAL, 0, shape, SI4, Layout.STRIDE, strides, GEOMETRY)
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadAccess):
+            memory.read(beyond)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1 << 24

@@ -177,17 +177,6 @@ export const folders: { uri: vscode.Uri }[] = [];
 export const uriOf = (path: string) =>
   ({ scheme: "file", path, fsPath: path, toString: () => `file://${path}` }) as unknown as vscode.Uri;
 
-/** Files of a virtual workspace by path, and those of the extension below it; a folder is there when a file in it is. */
-export const virtual = new Map<string, Uint8Array<ArrayBuffer>>();
-
-/** The URI of a virtual workspace. */
-export function virtualUri(text: string): vscode.Uri {
-  const { protocol, host, pathname } = new URL(text);
-  const with_ = ({ path }: { readonly path: string }) => virtualUri(`${protocol}//${host}${path}`);
-  const uri = { scheme: protocol.slice(0, -1), path: pathname, with: with_, toString: () => text };
-  return uri as unknown as vscode.Uri;
-}
-
 /** What is open in the editor, what is debugged there, and the commands that were executed. */
 export const editing: {
   active: vscode.TextEditor | undefined;

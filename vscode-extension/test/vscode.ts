@@ -30,11 +30,10 @@ import {
   texts,
   trees,
   uriOf,
-  virtual,
-  virtualUri,
   watcher,
   went,
 } from "./editorState";
+import { fileSystem, virtualUri } from "./virtual";
 
 export {
   agents,
@@ -54,8 +53,6 @@ export {
   texts,
   trees,
   uriOf,
-  virtual,
-  virtualUri,
   watchers,
 } from "./editorState";
 
@@ -251,21 +248,7 @@ const fake = {
   FileType: { File: 1, Directory: 2 },
   workspace: {
     isTrusted: true,
-    fs: {
-      stat: ({ path }: vscode.Uri) => {
-        const size = virtual.get(path)?.byteLength;
-        if (size !== undefined) return Promise.resolve({ type: 1, size });
-        const isFolder = [...virtual.keys()].some((name) => name.startsWith(`${path}/`));
-        return isFolder ? Promise.resolve({ type: 2, size: 0 }) : Promise.reject(new Error(`${path}: not there`));
-      },
-      readFile: ({ path }: vscode.Uri) =>
-        virtual.has(path) ? Promise.resolve(virtual.get(path)) : Promise.reject(new Error(`${path}: not there`)),
-      readDirectory: ({ path }: vscode.Uri) => {
-        const below = [...virtual.keys()].filter((name) => name.startsWith(`${path}/`));
-        const rest = below.map((name) => name.slice(path.length + 1));
-        return Promise.resolve(rest.map((name) => [name.replace(/\/.*/, ""), name.includes("/") ? 2 : 1]));
-      },
-    },
+    fs: fileSystem,
     get workspaceFolders() {
       return folders;
     },

@@ -1,5 +1,5 @@
 // First, so that the sources find it under the name vscode.
-import { dialogue, running, virtual, virtualUri } from "./vscode";
+import { dialogue, running } from "./vscode";
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import type * as vscode from "vscode";
@@ -8,6 +8,7 @@ import type { FromWorker, ToWorker } from "../src/protocol/worker";
 import { WorkerAdapter } from "../src/web/adapter";
 import { Mount } from "../src/web/files";
 import { registerSessions } from "../src/web/sessions";
+import { virtual, virtualUri } from "./virtual";
 
 const MODEL = "memfs://disk/nets/toy";
 const EXTENSION = virtualUri("memfs://disk/extension");

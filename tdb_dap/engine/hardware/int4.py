@@ -30,11 +30,11 @@ def positions(segment: Segment) -> NDArray[np.int64]:
 
 def read(view: View, find: Find) -> Array:
     """The numbers 0..15 of a view as uint8 in its logical shape."""
+    segments = [segment for segment in view.segments if 0 not in segment.shape]
+    around = [_around(segment, find) for segment in segments]
     result: Array = np.zeros(view.shape, np.uint8)
-    for segment in view.segments:
-        if 0 in segment.shape:
-            continue
-        at, data, first = _place(segment, find)
+    for segment, (data, first) in zip(segments, around, strict=True):
+        at = positions(segment)
         halves = data[(at >> 1) - first] >> ((at & 1) * 4).astype(np.uint8) & 15
         part = result[segment.index]
         part[...] = halves.reshape(part.shape)
@@ -46,7 +46,8 @@ def write(view: View, bits: Array, find: Find) -> None:
     for segment in view.segments:
         if 0 in segment.shape:
             continue
-        at, data, first = _place(segment, find)
+        data, first = _around(segment, find)
+        at = positions(segment)
         numbers: Array = np.ascontiguousarray(bits[segment.index]).reshape(segment.shape) & 15
         for half in (0, 1):
             chosen = (at & 1) == half
@@ -55,8 +56,12 @@ def write(view: View, bits: Array, find: Find) -> None:
             data[places] = kept | (numbers[chosen] << np.uint8(4 * half)).astype(np.uint8)
 
 
-def _place(segment: Segment, find: Find) -> tuple[NDArray[np.int64], NDArray[np.uint8], int]:
-    """Nibble offsets, the bytes around them, and the offset of the first of these bytes."""
-    at = positions(segment)
-    first = int(at.min()) >> 1
-    return at, find(first, (int(at.max()) >> 1) + 1), first
+def _around(segment: Segment, find: Find) -> tuple[NDArray[np.uint8], int]:
+    """The bytes around the nibbles of a segment, and the offset of the first of them.
+
+    To be found before anything of the size of the segment is made: there may be no such memory.
+    """
+    ends = [(extent - 1) * stride for extent, stride in zip(segment.shape, segment.strides, strict=True)]
+    first = segment.offset + sum(end for end in ends if end < 0) >> 1
+    last = segment.offset + sum(end for end in ends if end > 0) >> 1
+    return find(first, last + 1), first
