@@ -24,6 +24,8 @@ class Part:
 PARTS = {
     "fuzz": Part("docs/hardening.md", "python -m scripts.robustness.fuzz_parsers --write"),
     "soak": Part("docs/hardening.md", "python benchmarks/soak.py --write"),
+    "soak-agents": Part("docs/hardening.md", "python benchmarks/soak_agents.py --write"),
+    "kills": Part("docs/hardening.md", "python -m scripts.robustness.kills --write"),
     "coverage": Part("docs/hardening.md", "python -m scripts.measure_coverage"),
     "mutation": Part("docs/hardening.md", "python -m scripts.robustness.mutate_code --write"),
     "sanitizers": Part("docs/sanitizers.md", "python -m scripts.robustness.mutate_models --write"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import select
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -29,6 +31,41 @@ def write_half_a_folder(place: Path) -> None:
         unfinished.mkdir(parents=True)
         (unfinished / "half").write_text("")
         raise RuntimeError
+
+
+WRITES = """
+import os, sys, time
+from pathlib import Path
+from tdb_dap.engine.files.atomic_files import whole_file
+with whole_file(Path(sys.argv[1])) as file:
+    file.write(b"half")
+    file.flush()
+    print("written", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/ns/pid").exists(), reason="processes are told apart by /proc")
+def test_what_a_killed_process_has_left_goes_with_the_next_of_that_name(tmp_path: Path) -> None:
+    def writing(name: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen([sys.executable, "-c", WRITES, tmp_path / name], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "written\n"
+        return process
+
+    killed, alive, other = writing("report"), writing("report"), writing("report.other")
+    for process in (killed, other):
+        process.kill()
+        process.communicate()
+    elsewhere = tmp_path / f".report.00000000-{killed.pid}-0.part"  # of another machine, that shares the directory
+    elsewhere.write_text("")
+    write_text(tmp_path / "report", "whole")
+    left = {path.name.split("-")[1] for path in tmp_path.iterdir() if path.name.startswith(".") and path != elsewhere}
+    assert left == {str(alive.pid), str(other.pid)}
+    assert elsewhere.exists()
+    assert (tmp_path / "report").read_text() == "whole"
+    alive.kill()
+    alive.communicate()
 
 
 def test_after_an_error_the_old_file_is_there_and_nothing_else(tmp_path: Path) -> None:

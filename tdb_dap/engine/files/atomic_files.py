@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import secrets
 import shutil
 import stat
 import tempfile
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import IO
 
 from tdb_dap.errors import BadInput
 
-_LONGEST_NAME = 80
+_LONGEST_NAME = 50
 
 
 @contextmanager
@@ -95,11 +98,40 @@ def _pour(file: IO[bytes], path: Path) -> None:
         shutil.copyfileobj(file, sink, 1 << 20)
 
 
+def unfinished_name(place: Path) -> Path:
+    """A new hidden name next to ``place``; what killed processes of this machine left under such names goes away."""
+    name, machine = place.name[:_LONGEST_NAME], _machine()
+    if machine:
+        with suppress(OSError):
+            for left in place.parent.glob(f".{glob.escape(name)}.{machine}-*-*.part"):
+                owner = left.name.split("-")[-2]
+                if owner.isdecimal() and not Path("/proc", owner).exists():
+                    _remove(left)
+    return place.with_name(f".{name}.{machine or 'x'}-{os.getpid()}-{secrets.token_hex(4)}.part")
+
+
+@cache
+def _machine() -> str:
+    """What tells this machine's processes from those of others that share a directory; empty if nothing does."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
+        return f"{zlib.crc32(boot + os.readlink('/proc/self/ns/pid').encode()):08x}"
+    except (OSError, BadInput):  # a process that is confined leaves it to the others
+        return ""
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
 @contextmanager
 def _aside(path: Path) -> Iterator[Path]:
     """A name next to ``path`` for what is unfinished; it takes its place at the end, and goes away after an error."""
     place = Path(os.path.realpath(path))
-    unfinished = place.with_name(f".{place.name[:_LONGEST_NAME]}.{secrets.token_hex(4)}.part")
+    unfinished = unfinished_name(place)
     try:
         yield unfinished
         if place.is_file():
@@ -108,8 +140,5 @@ def _aside(path: Path) -> Iterator[Path]:
             place.rmdir()
         unfinished.replace(place)
     except BaseException:
-        if unfinished.is_dir():
-            shutil.rmtree(unfinished, ignore_errors=True)
-        else:
-            unfinished.unlink(missing_ok=True)
+        _remove(unfinished)
         raise

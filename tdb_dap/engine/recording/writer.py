@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 import shutil
 import zlib
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tdb_dap.engine.files.atomic_files import unfinished_name
 from tdb_dap.engine.recording import format as form
 from tdb_dap.engine.recording.packing import Packer
 
@@ -33,7 +33,7 @@ class Writer:
         if self._place.exists() and not self._place.is_file():  # a device or a pipe is never replaced
             self._file = self._place.open("wb", buffering=0)
         else:
-            self._unfinished = self._place.with_name(f".{self._place.name[:80]}.{secrets.token_hex(4)}.part")
+            self._unfinished = unfinished_name(self._place)
             self._file = self._unfinished.open("xb", buffering=0)
         self._packer = Packer(_LEVEL)
         self._checksum = hashlib.sha256()
