@@ -17,7 +17,9 @@ from tdb_dap.engine.source.mlir_attributes import integer
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 
 _TYPE = re.compile(r"-> tensor<((?:\d+x)*)([^,>]+?), (\d+) : i64>")
-_FLOAT = re.compile(r"(.+\.(?:weight|bias))_(bf16|f16|f32)((?:_\d+_\d+)*)")
+_FLOAT = re.compile(r"(.+\.(?:weight|bias))((?:_\d+_\d+)*)_(?:bf16|f16|f32)((?:_\d+_\d+)*)")
+_DEQUANTISED = re.compile(r"_dequant(?:_(?:bf16|f16))?$")
+_FORMAT = re.compile(r"_(?:bf16|f16|f32)$")
 _PLAIN = re.compile(r"(.+\.(?:weight|bias))((?:_\d+_\d+)*)")
 _PART = re.compile(r"_(\d+)_(\d+)")
 _FORMATS: Mapping[str, DType] = {"bf16": BF16, "f16": F16, "f32": F32, "f8E4M3FN": F8E4M3, "f8E5M2": F8E5M2}
@@ -210,7 +212,9 @@ class Reader:
         if words is None or words.dtype is None:
             return Untraced(self._net, op.location, op.line, "in a format that is not known")
         if match is None:
-            return Untraced(self._net, op.location, op.line, "its name is not that of a weight")
+            is_unpacked = _DEQUANTISED.search(op.location) is not None
+            why = "the compiler has unpacked it again" if is_unpacked else "its name is not that of a weight"
+            return Untraced(self._net, op.location, op.line, why)
         return FloatConstant(self._net, match[1], op.line, words)
 
     def quantised(self, op: MlirOp) -> tuple[Constant | None, set[int]]:
@@ -261,8 +265,9 @@ class Reader:
         if start < 0 or stop > self._held.size:
             return None
         self.offsets[op.line] = start
-        part = _PART.findall(op.location)
-        is_part = part and op.location.endswith("_".join(("", *part[-1])))
+        name = _FORMAT.sub("", op.location)  # that of a rest that stays in floats is before the format
+        part = _PART.findall(name)
+        is_part = part and name.endswith("_".join(("", *part[-1])))
         where = (int(part[-1][0]), int(part[-1][1])) if is_part else None
         return Words(op.location, op.line, shape, match[2], self._held[start:stop], where)
 

@@ -6,6 +6,7 @@ half a step of its weight, and each scale no larger than the range of its group 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -119,8 +120,10 @@ def _parts(constant: FloatConstant, wanted: Array) -> Iterator[Array]:
             yield wanted
         return
     axis, start = constant.words.part
-    extent = constant.words.shape[min(axis, len(constant.words.shape) - 1)]
-    for own in range(wanted.ndim):
+    # The axis may be that of the matrix, before the compiler has put an axis of 1 in front.
+    shapes = constant.words.shape, tuple(extent for extent in constant.words.shape if extent > 1) or (1,)
+    extents = dict.fromkeys(shape[min(axis, len(shape) - 1)] for shape in shapes)
+    for own, extent in itertools.product(range(wanted.ndim), extents):
         if start + extent <= wanted.shape[own]:
             part = np.take(wanted, np.arange(start, start + extent), own)
             if part.size == size:
