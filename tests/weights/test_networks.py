@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,11 @@ import pytest
 
 from tdb_dap.engine.hardware.dtypes import F8E4M3, Array
 from tdb_dap.engine.machine.npz import read_npz, write_npz
+from tdb_dap.engine.program.compiled_program import CompiledProgram
+from tdb_dap.tools.programs import open_program
+from tdb_dap.tools.weights.constants import QuantisedConstant, Reader
 from tests.command_line import tdb_dap
+from tests.samples import case
 from tests.triage_case import Compiled
 from tests.weights.networks import LANES, Edit, checked, copied, lanes, spoil
 
@@ -271,3 +276,52 @@ def test_initialisers_of_the_onnx_model_are_compared_with_the_layers(tmp_path: P
     assert (done.returncode, "wrong: b2 in lanes.mlir: one number; first at 5: " in done.stdout) == (1, True)
     transposed = arrays["w1"].reshape(72, 4).T.copy()
     assert tdb_dap("weights", lanes(INT8), "--reference", onnx_of(tmp_path, w1=transposed)).returncode == 0
+
+
+@pytest.fixture
+def nibbles(tmp_path: Path) -> Path:
+    """The context of a product in 4 bits; the weights of its layer are those that its numbers stand for."""
+    shutil.copytree(case("gemm2d_bm1684x_w4f16").path, tmp_path / "gemm2d_bm1684x_w4f16")
+    shutil.copyfile(LANES / "gemm2d.mlir", tmp_path / "gemm2d.mlir")
+    program = open_program(tmp_path / "gemm2d_bm1684x_w4f16")
+    assert isinstance(program, CompiledProgram)
+    mlir = program.source.mlir
+    assert mlir is not None
+    reader = Reader("gemm2d", program.stage, program.bmodel.bytes_of(program.stage.weights, "the weights"))
+    arrays = {name: np.zeros(shape, np.float32) for name, shape in (("w1_fix", (128, 72)), ("w2", (72,)))}
+    for op in mlir.ops.values():
+        packed = reader.quantised(op)[0] if op.name == "tpu.A16MatMul" else None
+        if isinstance(packed, QuantisedConstant):
+            arrays["w1_fix"][:, : len(packed.levels)] = packed.numbers().T
+        words = reader.words(op) if op.name == "top.Weight" else None
+        match = re.match(r"(w1_fix|w2)_\d+_(\d+)_f16", op.location)
+        if words is not None and match is not None:
+            rest = words.numbers.reshape(-1, words.shape[-1]) if match[1] == "w1_fix" else words.numbers.reshape(-1)
+            arrays[match[1]][..., int(match[2]) : int(match[2]) + words.shape[-1]] = rest
+    write_npz(tmp_path / "gemm2d_top_f32_all_weight.npz", arrays)
+    return tmp_path / "gemm2d_bm1684x_w4f16"
+
+
+def test_a_product_in_4_bits_is_proven_with_the_outputs_that_stay_in_floats(nibbles: Path) -> None:
+    report = checked(nibbles)
+    assert (report.faults, report.untraced) == ([], [])
+    assert report.numbers == 128 * 72 + 72
+
+
+_SIGNS = np.tile(np.array([0, 0x80], np.uint8), 8)
+"""The upper byte's first bit of each of eight halves."""
+
+
+@pytest.mark.parametrize(
+    ("constant", "edit", "says"),
+    [
+        ("gemm3_Gemm_0_1_reordered", lambda words: words.__iadd__(1), r"zero points of \d+ groups off by \+1"),
+        ("gemm3_Gemm_0_uint", lambda words: words.__setitem__((5, 3), words[5, 3] ^ 8), "one number"),
+        ("gemm3_Gemm_0_uint", lambda words: words.__setitem__([4, 9], words[[9, 4]]), "rows 4 and 9 are exchanged"),
+        ("w1_fix_1_64_f16", lambda words: words.__setitem__(np.s_[:], words ^ _SIGNS), "the sign is wrong"),
+    ],
+)
+def test_faults_of_a_product_in_4_bits_are_named(nibbles: Path, constant: str, edit: Edit, says: str) -> None:
+    faults = checked(nibbles, constant, edit).faults
+    assert [fault.tensor for fault in faults] == ["w1_fix"]
+    assert re.fullmatch(says, faults[0].guess), faults[0].guess

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
 
 import numpy as np
@@ -78,12 +78,19 @@ class _Network:
             if lines is not None and op.line not in lines:
                 continue
             if op.name == _PACKED:
-                self._packed(op)
+                self._attempt(op, self._packed, op)
             for place in range(len(op.operands)) if op.name not in ("top.Weight", "tpu.Load") else ():
                 weight = self._weight(op, place)
                 if weight is not None and weight.line not in self._done:
                     self._done.add(weight.line)
-                    self._of_op(op, place, weight)
+                    self._attempt(weight, self._of_op, op, place, weight)
+
+    def _attempt(self, op: MlirOp, judge: Callable[..., None], *arguments: object) -> None:
+        """Judge a constant; in files whose numbers contradict each other it is not traced."""
+        try:
+            judge(*arguments)
+        except (ValueError, IndexError, TypeError, ArithmeticError):
+            self._untraced(op, "its shape, its op and its layer contradict each other")
 
     def _weight(self, op: MlirOp, place: int) -> MlirOp | None:
         """The constant that an operand is, or is loaded from."""
@@ -347,7 +354,11 @@ class _Network:
             for start in range(0, max(1, len(matrix) - rows + 1), max(1, rows // _PARTS))
             for fault in [proved_quantised(replace(constant, tensor=name, rows=start), matrix)]
         ]
-        _, start, fault = min(readings, key=lambda reading: reading[:2])
+        readings.sort(key=lambda reading: reading[:2])
+        wrong, start, fault = readings[0]
+        if 2 * wrong > constant.levels.size:  # numbers of another part agree by chance
+            known = (one for one in readings if one[2] is not None and one[2].guess != UNKNOWN)
+            _, start, fault = next(known, readings[0])
         self._settle(replace(constant, tensor=name, rows=start), fault, constant.levels.size)
 
 
