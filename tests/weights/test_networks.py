@@ -253,7 +253,7 @@ def test_triage_names_the_weight_that_lowering_has_spoilt(toy: Compiled) -> None
     done = tdb_dap("triage", toy.context)
     sentence = next(line for line in done.stdout.splitlines() if line.startswith("bug: conv8_Conv"))
     assert "weight w6 is wrong" not in sentence
-    assert sentence.endswith("; its weights are right")
+    assert "its weights are right" not in sentence
 
 
 def onnx_of(folder: Path, **changes: Array) -> Path:

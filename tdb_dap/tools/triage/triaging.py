@@ -48,7 +48,8 @@ def with_weights(result: Triage, files: Files) -> Triage:
         weights = op_weights(open_program(files.directory if files.is_deployed else bmodel), (line,))
     except TdbError:
         return result
-    if weights is None or not weights.text:
+    # That the bmodel's weights are right says nothing of an earlier stage.
+    if weights is None or not weights.text or (result.stage != MODEL and not weights.wrong):
         return result
     return result.model_copy(update={"sentence": f"{result.sentence}; {weights.text}"})
 
