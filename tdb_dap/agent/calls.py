@@ -125,15 +125,12 @@ def run_zoo(store: Path, case: str) -> Printed:
         return Printed(bool(result.failures), _text([headline(result), *lines(result)]))
 
 
-def run_weights(model: Path, reference: Path) -> Printed:
-    """The constants of a language model beside those before conversion."""
-    from tdb_dap.tools.float_model.model import FloatModel
-    from tdb_dap.tools.llm.language_model import read_model
-    from tdb_dap.tools.llm.sources import weights_report
+def run_weights(model: Path, reference: Path | None) -> Printed:
+    """The constants of a compiled model compared with the weights before conversion."""
+    from tdb_dap.tools.llm.weights import weights_of
     from tdb_dap.tools.weights.text import lines
 
-    read = read_model(model)
-    report = weights_report(read, FloatModel(reference, room=read.room))
+    report = weights_of(model, reference)
     return Printed(bool(report.faults), _text(lines(report)))
 
 

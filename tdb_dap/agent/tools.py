@@ -185,12 +185,14 @@ class Tools:
         verdict = "something is wrong" if done.is_wrong else "nothing is wrong"
         return Answer(verdict, done.text, "weights, where no weight is named" if done.is_wrong else "diff, or profile")
 
-    def weights(self, directory: str, reference: str, stopped: Stopped) -> Answer:
-        """Compare the constants of a compiled language model with the weights before conversion, without a run.
+    def weights(self, directory: str, stopped: Stopped, reference: str = "") -> Answer:
+        """Compare the constants of a compiled model with the weights before conversion, without a run.
 
-        directory: of the converter; reference: folder of config.json and .safetensors.
+        directory: of llm_convert, or of model_deploy --debug; reference: of a language model the folder of config.json
+        and .safetensors; of a network nothing (the files of the compilation), or an .onnx.
         """
-        model, expected = self._session.allowed(directory), self._session.allowed(reference)
+        model = self._session.allowed(directory)
+        expected = self._session.allowed(reference) if reference else None
         done = self._session.run(calls.run_weights, model, expected, is_stopped=stopped)
         verdict = "weights are wrong" if done.is_wrong else "no weight is wrong"
         return Answer(verdict, done.text, "judge_model")

@@ -32,6 +32,8 @@ SAMPLE = FOLDER / "qwen2_bm1684x_sample"
 HISTORY = FOLDER / "qwen2_bm1684x_history"
 LORA = FOLDER / "llama_bm1684x_lora"
 """Converted from the same float model as LLAMA, with room for LoRA of rank 4."""
+X2 = FOLDER / "llama_bm1684x2_w4"
+"""For four cores; the vendor's runtime does not run models of this chip on a host."""
 STATIC = (QWEN, LLAMA)
 PROMPT = (5, 17, 30)
 LONG_PROMPT = tuple((7 * number + 5) % 96 for number in range(20))

@@ -194,6 +194,24 @@ def test_sym_range_makes_a_cast_finite() -> None:
     np.testing.assert_array_equal(found, [65504, -65504, 0])
 
 
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [(0, 1.0), (1, 1.0078125), (2, 1.0), (3, 1.0), (4, 1.0078125)],
+)
+def test_a_product_is_cast_by_its_round_mode(mode: int, expected: float) -> None:
+    """1 + 2**-8 is in the middle of two numbers of bf16."""
+    formats = {"opd0_prec": 2, "opd1_prec": 2, "res0_prec": 1, "res0_sign": 1, "tsk_opd_num": 2, "opd2_n_str": mode}
+    found = calculated("BM1684X2", "arith.mul_cast", [2 + 2**-7, -INF], [0.5, 2.0], **formats)
+    np.testing.assert_array_equal(found, [expected, -INF])
+
+
+def test_forms_of_the_product_with_a_cast_that_are_not_known_are_refused() -> None:
+    formats = {"opd0_prec": 2, "opd1_prec": 2, "tsk_opd_num": 2}
+    for other in ({"res0_prec": 2}, {"res0_prec": 1, "opd2_n_str": 5}, {"res0_prec": 1, "opd0_prec": 1}):
+        with pytest.raises(NotSimulated, match="mul_cast"):
+            calculated("BM1684X2", "arith.mul_cast", [1.0], [2.0], **{**formats, **other})
+
+
 def test_what_the_emulator_answers_at_random_is_refused() -> None:
     with pytest.raises(NotSimulated, match="copy_mb"):
         calculated("BM1684X2", "arith.copy_mb", [1.0], None, opd0_prec=2, res0_prec=2)

@@ -18,8 +18,9 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.tools.float_model.model import FloatModel
 from tdb_dap.tools.llm.language_model import read_model
 from tdb_dap.tools.llm.sources import sources_of
-from tdb_dap.tools.weights.checking import WeightsReport, check_weights
+from tdb_dap.tools.weights.checking import Wanted, WeightsReport, check_weights, judge
 from tdb_dap.tools.weights.constants import Constant, FloatConstant, QuantisedConstant, Words, constants
+from tdb_dap.tools.weights.proving import proved_float
 from tests.command_line import tdb_dap
 from tests.llm.models import LLAMA, QWEN, copied, float_model
 
@@ -263,3 +264,30 @@ def test_parts_of_cores_and_pairs_of_scales_are_read() -> None:
         parts = report.quantised[cut[0]]
         report.quantised[cut[0]] = [replace(parts[0]), *parts[2:]] if len(parts) > 2 else [parts[1]]
         assert report.dequantised(cut[0]) is None
+
+
+def test_a_part_of_a_matrix_that_stays_in_floats_is_read_with_its_axis() -> None:
+    """Outputs beyond a multiple of the lanes: columns 64 to 95 of the transposed matrix, in an axis after one of 1."""
+    matrix = np.random.default_rng(2).standard_normal((96, 80)).astype(np.float32)
+    rest = np.ascontiguousarray(matrix[64:].T).astype(np.float16)[None]
+    held = rest.view(np.uint8).reshape(-1)
+    constant = FloatConstant("n", "x.weight", 1, Words("x.weight_1_64_f16", 1, rest.shape, "f16", held, (1, 64)))
+    assert proved_float(constant, matrix) is None
+    for axis, start in ((1, 32), (1, 63)):
+        moved = replace(constant, words=replace(constant.words, part=(axis, start)))
+        assert proved_float(moved, matrix) is not None
+
+
+def test_the_packed_outputs_of_a_product_that_is_cut_are_traced() -> None:
+    model, reference = read_model(LLAMA), float_model(LLAMA)
+    bmodel = Bmodel(model.context.bmodel)
+    whole = next(
+        one
+        for one in constants(bmodel, model.nets, sources_of(model))
+        if isinstance(one, QuantisedConstant) and (one.rows, one.columns) == (0, 0)
+    )
+    base = whole.tensor.removesuffix(".weight")
+    for suffix, counts in (("_0", (1, 0)), ("_1", (0, 1)), ("_x", (0, 1))):
+        report = WeightsReport()
+        judge(replace(whole, tensor=f"{base}{suffix}.weight"), Wanted(reference), report)
+        assert (report.proven, len(report.untraced)) == counts

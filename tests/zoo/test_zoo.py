@@ -20,6 +20,8 @@ from tdb_dap.tools.zoo.store import MIGRATIONS, Store
 from tests.command_line import new_process, tdb_dap
 from tests.pages import data_of, needs_browser, seen
 from tests.samples import DATA
+from tests.triage_case import Compiled
+from tests.weights.networks import spoil
 from tests.zoo.zoos import break_model, model, rows, spoil_reference, zoo
 
 
@@ -364,3 +366,14 @@ def test_tables_for_other_programs(tmp_path: Path) -> None:
     table = parquet.read_table(tmp_path / "parquet" / "ops.parquet")
     assert table.num_rows == rows(store, "SELECT count(*) FROM ops")[0][0]
     assert {"verdict", "cosine", "cycles"} <= set(table.column_names)
+
+
+def test_a_zoo_names_the_wrong_weight_of_a_case(tmp_path: Path) -> None:
+    toy = Compiled.into(tmp_path / "models" / "toy")
+    spoil(toy.context, "conv8_Conv_merge", lambda words: words.__setitem__((7, 70), words[7, 70] ^ 0x40))
+    shutil.copyfile(toy.folder / "toy_in_f32.npz", toy.context / "input.npz")
+    store = tmp_path / "store.db"
+    done = run(toy.context, store)
+    assert done.returncode == 1, done.stderr
+    texts = [str(text) for (text,) in rows(store, "select text from cases")]
+    assert any("weight w6 is wrong: one number; first at channel 7, " in text for text in texts), texts

@@ -15,7 +15,7 @@ MUL, NOT, ADD, SUB, MAX, MIN, LOGIC_SHIFT = 0, 1, 2, 3, 4, 5, 6
 AND, OR, XOR, SELECT_GREATER, SELECT_EQUAL, DIVIDE, SELECT_LESS, CAST = 7, 8, 9, 10, 11, 12, 13, 14
 ADD_SATURATE, SUB_SATURATE, CLAMP, MAC, COPY, MUL_SATURATE = 15, 16, 17, 18, 19, 20
 ARITHMETIC_SHIFT, ROTATE, MUL_HIGH, EU_INDEX, NPU_INDEX, ABSOLUTE, DISTANCE = 21, 22, 23, 24, 25, 26, 27
-COPY_BATCH, LEADING_ZEROS, LEADING_ONES = 28, 29, 30
+COPY_BATCH, LEADING_ZEROS, LEADING_ONES, MUL_CAST = 28, 29, 30, 31
 
 _SELECT = (SELECT_GREATER, SELECT_EQUAL, SELECT_LESS)
 _UNARY = (NOT, CAST, COPY, EU_INDEX, NPU_INDEX, ABSOLUTE, COPY_BATCH, LEADING_ZEROS, LEADING_ONES)
@@ -89,7 +89,7 @@ def _formats(bound: Bound) -> str:
     third = bound.operands.get("third")
     if sub in _SHIFTED and isinstance(third, Constant) and not -64 < third.value <= _MOST_SHIFT:
         return f"it shifts its result by {third.value} bits"
-    if sub in (CAST, EU_INDEX, NPU_INDEX):
+    if sub in (CAST, EU_INDEX, NPU_INDEX, MUL_CAST):
         return ""
     is_number = f.tsk_opd_num > 1 and isinstance(bound.operands.get("right"), Constant)
     if sub in _SHIFTS and is_number and (f.opd1_prec, f.opd1_sign) != (0, 1):

@@ -24,7 +24,7 @@ from tdb_dap.targets.arithmetic import elements, float32
 from tdb_dap.targets.arithmetic.halves import calculated
 from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps
 from tdb_dap.targets.arithmetic.rounding import convert, converted_at_once, to_float8
-from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_EVEN, saturate, shift
+from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_EVEN, HALF_UP, saturate, shift
 from tdb_dap.targets.arithmetic.stored import Stored, Value
 from tdb_dap.targets.families import arithmetic as op
 from tdb_dap.targets.kernel.constants import Condition, Operator
@@ -398,6 +398,18 @@ def _multiply_accumulate(x: Operation, a: Array, b: Array, mode: int) -> Array:
     if x["left"].dtype.itemsize == 1 and x.dtype.itemsize == 2:
         total = saturate(total, saturation_range(x))
     return x.dtype.encode(total)
+
+
+@semantics("arith", op.MUL_CAST)
+def multiply_and_cast(x: Operation) -> Array:
+    """result = left * right in float32, converted by round mode as a cast does."""
+    left, right = x["left"].dtype, x["right"].dtype
+    if x.fields.tsk_opd_num != 2 or (left, right) != (F32, F32) or not x.dtype.is_float or x.dtype.itemsize != 2:
+        raise NotSimulated(f"mul_cast of {left} and {right} to {x.dtype} is not known")
+    if x.fields.opd2_n_str == HALF_UP:
+        raise NotSimulated("mul_cast with round mode half up is not known")
+    product = encoded(op.MUL, floats(op.MUL, x["left"], x["right"]), F32)
+    return _cast(x, product)
 
 
 @semantics("arith", op.CLAMP)

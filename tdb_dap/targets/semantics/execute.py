@@ -50,7 +50,8 @@ _PROVEN: dict[DType, frozenset[tuple[str, int]]] = {
 _CALCULATING = frozenset({"arith", "lin", "pord", "sfu", "vc"})
 # What is selected is moved, whatever its format; only a cast has two.
 _OF_TWO_FORMATS = frozenset(
-    ("arith", sub) for sub in (CAST, arithmetic.SELECT_EQUAL, arithmetic.SELECT_GREATER, arithmetic.SELECT_LESS)
+    ("arith", sub)
+    for sub in (CAST, arithmetic.MUL_CAST, arithmetic.SELECT_EQUAL, arithmetic.SELECT_GREATER, arithmetic.SELECT_LESS)
 )
 _COMPARING = frozenset(("arith", sub) for sub in (ABSOLUTE, DISTANCE, MAX, MIN))
 

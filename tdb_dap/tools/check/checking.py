@@ -29,7 +29,7 @@ from tdb_dap.tools.check.schema import RULE, Report, is_accumulated
 from tdb_dap.tools.check.shadows import with_shadows, without_accumulated
 from tdb_dap.tools.check.team import Alone, Dask, Processes, Team, processes
 from tdb_dap.tools.check.text import nothing_judged
-from tdb_dap.tools.check.weights import compared_weights
+from tdb_dap.tools.check.weights import compared_weights, weights_of_op
 from tdb_dap.tools.check.worker import Job, Worker
 from tdb_dap.tools.findings.baseline import Baseline, read_baseline
 from tdb_dap.tools.golden.reference import SUFFIX, numbers, text_of
@@ -177,6 +177,7 @@ class _Check:
         progress.clear()
         if self._is_computed:
             rows = self._with_shadows(rows, walked)
+        culprit = first_culprit(rows)
         sanitized = sanitizer_report(program, wanted, companions.survey(walked.stopped)) if options.sanitize else None
         report = Report(
             tool=f"tdb-dap {__version__}",
@@ -189,12 +190,13 @@ class _Check:
             commands=len(program.commands),
             seconds=round(time.monotonic() - started, 3),
             stopped=walked.stopped,
-            culprit=first_culprit(rows),
+            culprit=culprit,
             rows=tuple(rows),
             layers=by_layer(program, rows),
             sanitized=sanitized,
             profiled=profiled(program)[1] if options.profile else None,
             weights=compared_weights(program),
+            op_weights=weights_of_op(program, culprit),
         )
         return CheckResult(report, self._findings(report, baseline), walked.results, baseline)
 

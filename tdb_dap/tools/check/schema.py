@@ -157,6 +157,19 @@ class OtherWeight(Measured):
     first: int
 
 
+class OpWeights(Measured):
+    """Weights of the first op at fault compared with those of its layer.
+
+    ``wrong``: a sentence for each wrong one; ``proven``, ``untraced``: how many are right, and not known; ``text``: the
+    outcome, empty where it is not known.
+    """
+
+    wrong: tuple[str, ...]
+    proven: int
+    untraced: int
+    text: str
+
+
 class Weights(Measured):
     """Weights of the bmodel compared with the compiler's ``file`` of them.
 
@@ -175,7 +188,8 @@ class Report(Measured):
 
     ``layers``: empty where the compiler's earlier files are not there; ``sanitized``: what sanitizers have found that
     looked on; ``profiled``: where the time of the chip goes, if that was asked; ``weights``: None where the compiler's
-    file of them is not there.
+    file of them is not there; ``op_weights``: of the first op at fault, None where there is none, or its layer's
+    weights are not in the compilation's files.
     """
 
     schema_version: Literal[1] = 1
@@ -195,6 +209,7 @@ class Report(Measured):
     sanitized: SanitizerReport | None = None
     profiled: ProfileReport | None = None
     weights: Weights | None = None
+    op_weights: OpWeights | None = None
 
     @property
     def failures(self) -> tuple[Row, ...]:

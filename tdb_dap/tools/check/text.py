@@ -75,7 +75,8 @@ def headline(report: Report) -> str:
     if first.blame is not None and first.blame.kind == "overwritten":
         return f"fail: {first.blame.text}; {counts}"
     what = "first at fault" if first.blame is not None and first.blame.kind in ORIGINS else "first to differ"
-    return f"fail: {what} is {first.name} ({first.title}); {counts}"
+    cause = f": {report.op_weights.text}" if report.op_weights is not None and report.op_weights.text else ""
+    return f"fail: {what} is {first.name} ({first.title}){cause}; {counts}"
 
 
 def shape_notes(report: Report) -> list[str]:

@@ -14,7 +14,8 @@ from tdb_dap.engine.machine.npz import open_npz
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.errors import BadInput
 from tdb_dap.system.notices import notice
-from tdb_dap.tools.check.schema import OtherWeight, Weights
+from tdb_dap.tools.check.schema import OpWeights, OtherWeight, Row, Weights
+from tdb_dap.tools.weights.blaming import op_weights
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
@@ -50,6 +51,17 @@ def compared_weights(program: Program) -> Weights | None:
     count = sum(op.name == "top.Weight" for op in mlir.ops.values())
     listed = tuple(others[:_MOST_LISTED])
     return Weights(file=str(path), equal=equal, unknown=count - equal - len(others), differ=len(others), others=listed)
+
+
+def weights_of_op(program: Program, culprit: Row | None) -> OpWeights | None:
+    """The weights of the op of the first wrong result; read only then, so that a check without one is as fast."""
+    is_made = culprit is not None and (culprit.blame is None or culprit.blame.kind == "at fault")
+    if culprit is None or not is_made or not culprit.line:
+        return None
+    result = op_weights(program, (culprit.line,))
+    if result is None:
+        return None
+    return OpWeights(wrong=result.wrong, proven=result.proven, untraced=result.untraced, text=result.text)
 
 
 def _compared(

@@ -16,7 +16,8 @@ from msgspec import Struct
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.float_model.names import CHATGLM, COMMON, PHI3, Names
+from tdb_dap.tools.float_model.names import CHATGLM, COMMON, GLM4, INTERNLM2, PHI3, Names
+from tdb_dap.tools.float_model.quantised import Quantisation, quantisation
 from tdb_dap.tools.float_model.rotary import Rotary, positive, rotary_of
 
 ACTIVATIONS = ("silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh", "quick_gelu", "relu")
@@ -64,6 +65,8 @@ _GLM = (
     "seq_length",
 )
 
+_PICTURES = ("image_start_token_id", "image_end_token_id", "video_start_token_id", "video_end_token_id")
+
 KINDS: Mapping[str, Kind] = {
     "llama": Kind(),
     "mistral": Kind(own=("sliding_window",)),
@@ -84,6 +87,10 @@ KINDS: Mapping[str, Kind] = {
         theta=1000000.0,
     ),
     "phi3": Kind(PHI3, own=("sliding_window", "original_max_position_embeddings")),
+    "internlm": Kind(own=("bias",)),
+    "internlm3": Kind(own=("bias",)),
+    "internlm2": Kind(INTERNLM2, own=("bias",)),
+    "glm4v_text": Kind(GLM4, own=_PICTURES, has_four_norms=True, is_interleaved=True),
     "chatglm": Kind(CHATGLM, own=_GLM, is_interleaved=True),
 }
 """Values of ``model_type`` that are known."""
@@ -115,6 +122,7 @@ _READ = {
     "max_position_embeddings",
     "tie_word_embeddings",
     "vocab_size",
+    "quantization_config",
 }
 _HARMLESS = {
     *("_attn_implementation", "_attn_implementation_autoset", "_commit_hash", "_name_or_path", "architectures"),
@@ -140,7 +148,6 @@ _FIXED: Mapping[str, Any] = {
 }
 """Keys that are known with one value; None: with any."""
 
-_QUANTISED = ("quantization_config", "compression_config")
 _NESTED = ("text_config", "llm_config", "language_config")
 
 
@@ -177,6 +184,8 @@ class Config(Struct, frozen=True):
     logit_scale: float = 1.0
     caps: tuple[float, float] = (0.0, 0.0)
     is_tied: bool = False
+    quantisation: Quantisation | None = None
+    """Format of weights that are held in few bits."""
 
 
 def read_config(path: Path) -> Config:
@@ -233,7 +242,14 @@ def _config(loaded: Mapping[str, Any]) -> Config:
         **_scales(name, config, hidden, layers),
         caps=(_cap(config, "attn_logit_softcapping"), _cap(config, "final_logit_softcapping")),
         is_tied=bool(config.get("tie_word_embeddings", kind.is_tied)),
+        quantisation=_quantisation(loaded, config),
     )
+
+
+def _quantisation(*configs: Mapping[str, Any]) -> Quantisation | None:
+    """That of the first of the configurations that has one: of the whole model, or its text half."""
+    given = next((one["quantization_config"] for one in configs if one.get("quantization_config")), None)
+    return quantisation(given) if given is not None else None
 
 
 def _count(config: Mapping[str, Any], key: str, most: int = 1 << 24) -> int:
@@ -254,7 +270,7 @@ def _shared(outer: Mapping[str, Any]) -> dict[str, Any]:
 
 def _refuse_unknown(name: str, kind: Kind, config: Mapping[str, Any]) -> None:
     for key, value in config.items():
-        if key in _QUANTISED and value:
+        if key == "compression_config" and value:
             raise BadInput(f"{key}: quantised weights are not read; give the model in bf16, f16 or f32")
         if key in _FIXED and _FIXED[key] not in (None, value) and value is not None:
             raise BadInput(f"{key} is {value!r}, which is not known in float")

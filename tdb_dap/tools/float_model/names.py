@@ -30,6 +30,8 @@ class Names(Struct, frozen=True):
     up: str = "mlp.up_proj"
     down: str = "mlp.down_proj"
     fused: Mapping[str, str] = field(default_factory=dict)
+    is_fused_by_head: bool = False
+    """Queries, keys and values of each shared head are together: those of one, then those of the next."""
 
 
 COMMON = Names()
@@ -68,4 +70,33 @@ CHATGLM = Names(
         "mlp.dense_h_to_4h_gate": "mlp.dense_h_to_4h",
         "mlp.dense_h_to_4h_up": "mlp.dense_h_to_4h",
     },
+)
+
+GLM4 = Names(
+    attended_norm="post_self_attn_layernorm",
+    before_mlp="post_attention_layernorm",
+    after_mlp="post_mlp_layernorm",
+    gate="mlp.gate_up_proj_gate",
+    up="mlp.gate_up_proj_up",
+    fused={"mlp.gate_up_proj_gate": "mlp.gate_up_proj", "mlp.gate_up_proj_up": "mlp.gate_up_proj"},
+)
+
+INTERNLM2 = Names(
+    embedding="model.tok_embeddings",
+    head="output",
+    input_norm="attention_norm",
+    q="attention.wqkv_q",
+    k="attention.wqkv_k",
+    v="attention.wqkv_v",
+    o="attention.wo",
+    attended_norm="ffn_norm",
+    gate="feed_forward.w1",
+    up="feed_forward.w3",
+    down="feed_forward.w2",
+    fused={
+        "attention.wqkv_q": "attention.wqkv",
+        "attention.wqkv_k": "attention.wqkv",
+        "attention.wqkv_v": "attention.wqkv",
+    },
+    is_fused_by_head=True,
 )

@@ -16,10 +16,11 @@ import numpy as np
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.file_bytes import FileBytes
-from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.dtypes import F8E4M3, F8E5M2, Array
 from tdb_dap.errors import BadInput
 
 _FORMATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4", "U8": "|u1"}
+_F8 = {"F8_E4M3": F8E4M3, "F8_E5M2": F8E5M2}
 
 
 class SafetensorsFile:
@@ -51,7 +52,8 @@ class SafetensorsFile:
         start, stop = offsets
         if not start <= stop <= self._data.size:
             raise ValueError(f"tensor {name:.80} is at bytes {start:,} to {stop:,} of {self._data.size:,}")
-        if dtype in _FORMATS and math.prod(shape) * np.dtype(_FORMATS[dtype]).itemsize != stop - start:
+        size = 1 if dtype in _F8 else np.dtype(_FORMATS[dtype]).itemsize if dtype in _FORMATS else None
+        if size is not None and math.prod(shape) * size != stop - start:
             raise ValueError(f"tensor {name:.80} of {dtype} and shape {str(shape)[:80]} has {stop - start:,} bytes")
 
     @property
@@ -60,17 +62,23 @@ class SafetensorsFile:
         return self._entries
 
     def read(self, name: str) -> Array:
-        """Numbers of a tensor as float32; BadInput for a format that is not known or bytes that are not there."""
+        """Numbers of a tensor as float32, words of 32 bits as int32.
+
+        BadInput for a format that is not known, or bytes that are not there.
+        """
         entry = self._entries[name]
         self._bytes.require_intact()
         try:
             start, stop = entry["data_offsets"]
-            words = self._data[start:stop].view(_FORMATS[entry["dtype"]]).reshape(entry["shape"])
+            form = "|u1" if entry["dtype"] in _F8 else _FORMATS[entry["dtype"]]
+            words = self._data[start:stop].view(form).reshape(entry["shape"])
         except (KeyError, TypeError, ValueError) as error:
             raise BadInput(f"{self.path}: tensor {name} cannot be read: {error}") from None
         if entry["dtype"] == "BF16":
             return (words.astype(np.uint32) << np.uint32(16)).view(np.float32)
-        return words.astype(np.float32)
+        if entry["dtype"] in _F8:
+            return _F8[entry["dtype"]].decode(words).astype(np.float32)
+        return words if entry["dtype"] == "I32" else words.astype(np.float32)
 
 
 def _are_sizes(values: Any) -> bool:

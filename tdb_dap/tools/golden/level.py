@@ -41,14 +41,15 @@ class Missing(Struct, frozen=True):
 class Level:
     """A file of the compiler's, with its weights. ``title``: what the level is called.
 
-    Values have the names of their locations. BadInput if the file or its weights cannot be read.
+    ``weights``: other ones than those of its file. Values have the names of their locations. BadInput if the file or
+    its weights cannot be read.
     """
 
-    def __init__(self, title: str, path: Path) -> None:
+    def __init__(self, title: str, path: Path, weights: dict[str, Array] | None = None) -> None:
         self.title = title
         self.path = path
         self.mlir = MlirFile.read(path)
-        self._weights: dict[str, Array] | None = None
+        self._weights = weights
 
     @cached_property
     def weight_file(self) -> Path | None:

@@ -13,6 +13,7 @@ from tdb_dap.engine.control.stops import BACKEND_FAILED
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import give_back
 from tdb_dap.engine.program.linked_program import LinkedProgram
+from tdb_dap.engine.program.program import Launch
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.tools.float_model.model import FloatModel
 from tdb_dap.tools.llm.comparing import Part
@@ -114,6 +115,14 @@ def prompt_of(debugger: Debugger) -> list[int]:
         ids += [int(number) for number in numbers[:rows]]
     debugger.machine.travel(program.first_own(prefill[0]))
     return ids
+
+
+def token_seconds(debugger: Debugger, passes: Sequence[Sequence[Launch]]) -> Iterator[float]:
+    """Seconds that this machine takes to simulate each token; TdbError where a command cannot be executed."""
+    for own in passes:
+        started = time.perf_counter()
+        run_to(debugger, own[-1].stop)
+        yield time.perf_counter() - started
 
 
 def run_to(debugger: Debugger, ordinal: int) -> None:

@@ -36,8 +36,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Profile, print, write. 0: done."""
+    from tdb_dap.tools.llm.passes import passes
+    from tdb_dap.tools.llm.running import token_seconds
     from tdb_dap.tools.profile.report import profiled
     from tdb_dap.tools.profile.text import MOST_OPS, lines, markdown
+    from tdb_dap.tools.profile.tokens import tokens_of
     from tdb_dap.tools.profile.trace import trace
     from tdb_dap.tools.programs import open_program
 
@@ -45,10 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
     reports.refuse(arguments.report, (".json", ".md"))
     reports.refuse(outputs, (".json",))
     prompt = given_prompt(arguments)
-    program = prompt.open().program if prompt else open_program(arguments.context, arguments.net, arguments.stage)
+    debugger = prompt.open() if prompt else None
+    program = debugger.program if debugger else open_program(arguments.context, arguments.net, arguments.stage)
     simulated = given_model(arguments) if arguments.inputs is not None else None
     bar = Bar(arguments.quiet)
     profile, report = profiled(program, arguments.estimate, arguments.measured, simulated, bar)
+    if debugger is not None and (groups := passes(program.launches)):
+        report = report.model_copy(update={"tokens": tokens_of(profile, groups, list(token_seconds(debugger, groups)))})
     print("\n".join(lines(report, arguments.order, None if arguments.all else MOST_OPS)))
     for path in outputs:
         write_text(path, json.dumps(trace(profile), separators=(",", ":")))

@@ -72,10 +72,57 @@ class Comparison(Reported):
     total: float
 
 
+class TokenTime(Reported):
+    """One token of a completion; the first is the prefill of the prompt.
+
+    ``cycles``, ``milliseconds``: of the chip, None where its clock is not known; ``weights_read``: bytes of weights it
+    loads; ``weights_share``: cycles of these loads over all cycles of the DMA; ``seconds``: that this machine took.
+    """
+
+    token: int
+    launches: int
+    commands: int
+    cycles: float
+    milliseconds: float | None
+    weights_read: int
+    weights_share: float
+    seconds: float | None
+
+
+class NetTime(Reported):
+    """One net, or all blocks of a kind. ``cycles``: of all engines; ``share``: of those of the completion."""
+
+    net: str
+    launches: int
+    cycles: float
+    share: float
+
+
+class KindTime(Reported):
+    """All ops of a kind; the empty one: commands of no op. ``tiu``, ``dma``: cycles; ``share``: of all cycles."""
+
+    opcode: str
+    commands: int
+    tiu: float
+    dma: float
+    share: float
+
+
+class TokensProfile(Reported):
+    """A completion. ``rate``: tokens per second of the chip after the first; ``simulated_rate``: of this machine."""
+
+    tokens: tuple[TokenTime, ...]
+    nets: tuple[NetTime, ...]
+    kinds: tuple[KindTime, ...]
+    rate: float | None
+    simulated_rate: float | None
+
+
 class ProfileReport(Reported):
     """A whole profile. ``cycles``: from the first command to the end of the last; ``given``: commands whose time is the
     compiler's own figure; ``unknown``: why no time is known of some commands; ``measured``: commands whose time was
-    measured, in ``measured_in``; ``remarks``: what the reader of such times should know."""
+    measured, in ``measured_in``; ``remarks``: what the reader of such times should know; ``tokens``: of a completion.
+    """
 
     schema_version: Literal[1] = 1
     tool: str
@@ -101,3 +148,4 @@ class ProfileReport(Reported):
     measured_in: str = ""
     remarks: tuple[str, ...] = ()
     expectation: Comparison | None = None
+    tokens: TokensProfile | None = None

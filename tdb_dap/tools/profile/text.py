@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tdb_dap.engine.rendering.printable import table_row
-from tdb_dap.tools.profile.schema import MemoryUse, OpTime, ProfileReport
+from tdb_dap.engine.rendering.printable import aligned, table_row
+from tdb_dap.tools.profile.schema import MemoryUse, OpTime, ProfileReport, TokensProfile
 
 MOST_OPS = 30
 """Ops that a terminal shows if not all are asked for."""
+
+_LEAST_SHARE = 0.005
 
 COLUMNS = ("line", "op", "result", "commands", "TIU cycles", "DMA cycles", "share", "TOPS", "GB/s")
 
@@ -17,12 +19,40 @@ def lines(report: ProfileReport, order: str = "time", limit: int | None = None) 
     """The profile for a terminal. ``order``: ``time`` ranks the ops, ``line`` keeps the order of final.mlir."""
     yield from heading(report)
     yield ""
+    if report.tokens is not None:
+        yield from token_lines(report.tokens)
+        yield ""
     ops = sorted(report.ops, key=lambda op: op.line) if order == "line" else list(report.ops)
     yield from _table(report, ops[:limit])
     if limit is not None and len(ops) > limit:
         yield f"... {len(ops) - limit:,} more ops; --all lists them"
     yield ""
     yield from closing(report)
+
+
+def token_lines(tokens: TokensProfile) -> Iterator[str]:
+    """A completion by token, by net and by kind of op."""
+    rows = [("token", "launches", "cycles", "ms", "weights", "of DMA", "simulated s")]
+    rows += [
+        (
+            str(one.token) if one.token else "prompt",
+            f"{one.launches:,}",
+            f"{one.cycles:,.0f}",
+            f"{one.milliseconds:,.3f}" if one.milliseconds is not None else "",
+            _bytes(one.weights_read),
+            f"{one.weights_share:.0%}",
+            f"{one.seconds:.2f}" if one.seconds is not None else "",
+        )
+        for one in tokens.tokens
+    ]
+    yield from aligned(rows)
+    chip = f"{tokens.rate:,.1f} tokens/s on the chip" if tokens.rate is not None else ""
+    here = f"{tokens.simulated_rate:,.2f} in the simulation" if tokens.simulated_rate is not None else ""
+    if chip or here:
+        yield f"after the prompt: {', '.join(filter(None, (chip, here)))}"
+    yield "nets: " + ", ".join(f"{net.net} {net.share:.0%} ({net.launches:,}x)" for net in tokens.nets)
+    kinds = [kind for kind in tokens.kinds if kind.share >= _LEAST_SHARE]
+    yield "ops: " + ", ".join(f"{kind.opcode or 'none'} {kind.share:.0%}" for kind in kinds)
 
 
 def closing(report: ProfileReport) -> Iterator[str]:
@@ -128,6 +158,8 @@ def sections(report: ProfileReport, memory: str) -> Iterator[str]:
     """The report as Markdown below a heading. ``memory``: the heading above the memories."""
     titles = columns(report)
     yield from (f"- {line}" for line in heading(report))
+    if report.tokens is not None:
+        yield from ("", "```", *token_lines(report.tokens), "```")
     yield from ("", table_row(*titles), "|---" * len(titles) + "|")
     yield from (table_row(*cells(op)) for op in report.ops)
     yield from ("", memory, "", *(f"- {line.strip()}" for line in closing(report)))

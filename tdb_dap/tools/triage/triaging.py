@@ -6,14 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tdb_dap.engine.control.stops import Finding
-from tdb_dap.errors import BadInput
+from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.tools.golden.compilation import Files, find
+from tdb_dap.tools.programs import open_program
 from tdb_dap.tools.triage import model
 from tdb_dap.tools.triage.alone import compare, read_inputs
 from tdb_dap.tools.triage.language_models import advice, converted
 from tdb_dap.tools.triage.schema import Triage
 from tdb_dap.tools.triage.stages import MODEL, Stage, held_against, stages
 from tdb_dap.tools.triage.verdict import outcome
+from tdb_dap.tools.weights.blaming import op_weights
 
 
 def triage(directory: Path, progress: Callable[[int], None] = lambda done: None) -> Triage:
@@ -24,7 +26,8 @@ def triage(directory: Path, progress: Callable[[int], None] = lambda done: None)
     converter = converted(directory)
     try:
         files = find(directory)
-        result = None if files.is_alone and converter is not None else outcome(files, *examined(files, progress))
+        is_judged = not files.is_alone or converter is None
+        result = with_weights(outcome(files, *examined(files, progress)), files) if is_judged else None
     except BadInput:
         if converter is None:
             raise
@@ -33,6 +36,22 @@ def triage(directory: Path, progress: Callable[[int], None] = lambda done: None)
         assert converter is not None
         raise BadInput(advice(converter))
     return result
+
+
+def with_weights(result: Triage, files: Files) -> Triage:
+    """A bug's verdict with the wrong weight of its op, if that is the cause: only then weights are read."""
+    line = next((place.line for place in result.places if place.stage == "final"), 0)
+    bmodel = files.get("bmodel")
+    if result.verdict != "bug" or not line or bmodel is None:
+        return result
+    try:
+        weights = op_weights(open_program(files.directory if files.is_deployed else bmodel), (line,))
+    except TdbError:
+        return result
+    # That the bmodel's weights are right says nothing of an earlier stage.
+    if weights is None or not weights.text or (result.stage != MODEL and not weights.wrong):
+        return result
+    return result.model_copy(update={"sentence": f"{result.sentence}; {weights.text}"})
 
 
 def examined(files: Files, progress: Callable[[int], None] = lambda done: None) -> tuple[list[Stage], list[Finding]]:

@@ -20,6 +20,9 @@ from tdb_dap.tools.weights.guessing import Candidates
 from tdb_dap.tools.weights.proving import WeightFault, proved_float, proved_quantised
 
 _BLOCK = re.compile(r"block(?:_cache|_kv)?_(\d+)")
+_CUT = re.compile(r"(.+)_0\.weight")
+"""A product whose first outputs are a multiple of the lanes, packed; the rest stays in floats."""
+
 _EXPERT = ".experts.expert_id."
 _TABLES = ("rotary_cos.weight", "rotary_sin.weight")
 _MOST_OTHERS = 64
@@ -66,11 +69,11 @@ def check_weights(
 ) -> WeightsReport:
     """Compare every constant of the nets with its weight in float. Memory: a few copies of the largest tensor."""
     report = WeightsReport()
-    wanted = _Wanted(float_model)
+    wanted = Wanted(float_model)
     progress.start(sum({stage.weights.start: stage.weights.size for stage in nets.values()}.values()))
     done = 0
     for constant in constants(bmodel, nets, sources):
-        _judge(constant, wanted, report)
+        judge(constant, wanted, report)
         done += _size(constant)
         progress.update(done)
     progress.clear()
@@ -83,10 +86,15 @@ def _size(constant: Constant) -> int:
     return constant.packed.held.size if isinstance(constant, QuantisedConstant) else 0
 
 
-def _judge(constant: Constant, wanted: _Wanted, report: WeightsReport) -> None:
+def judge(constant: Constant, wanted: Wanted, report: WeightsReport) -> None:
+    """Add the verdict on a constant to a report."""
     if isinstance(constant, Untraced):
         report.untraced.append(constant)
         return
+    if isinstance(constant, QuantisedConstant) and (cut := _CUT.fullmatch(constant.tensor)):
+        name = f"{cut[1]}.weight"
+        if constant.tensor not in wanted and name in wanted:
+            constant = replace(constant, tensor=name)
     source = wanted.of(constant)
     if source is None:
         report.untraced.append(Untraced(constant.net, constant.tensor, constant.line, wanted.why(constant)))
@@ -106,7 +114,7 @@ def _judge(constant: Constant, wanted: _Wanted, report: WeightsReport) -> None:
         report.numbers += count
 
 
-class _Wanted:
+class Wanted:
     """Numbers that constants were made of."""
 
     def __init__(self, float_model: FloatModel) -> None:
@@ -127,6 +135,9 @@ class _Wanted:
         numbers = self._weights.read(name)
         offset = self._model.config.kind.norm_offset
         return numbers + np.float32(offset) if offset and numbers.ndim == 1 and "norm" in name else numbers
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._weights
 
     def why(self, constant: Constant) -> str:
         """Reason that there are no numbers."""

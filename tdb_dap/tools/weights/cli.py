@@ -1,4 +1,4 @@
-"""``tdb-dap weights``: compare the constants of a language model with the weights before conversion, without a run."""
+"""``tdb-dap weights``: compare the constants of a compiled model with the weights before conversion, without a run."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("model", metavar="DIR", type=Path, help="folder of the converter, or the bmodel in it")
+    parser.add_argument(
+        "model", metavar="DIR", type=Path, help="folder of llm_convert, or context directory of model_deploy --debug"
+    )
     parser.add_argument(
         "--reference",
-        metavar="DIR",
+        metavar="PATH",
         type=Path,
-        required=True,
-        help="the model before conversion (folder of config.json, .safetensors)",
+        help="model before conversion: folder of config.json and .safetensors for a language model; for a network an "
+        ".onnx, or an .npz of its layers' weights (default: files of the compilation)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -31,15 +33,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print wrong and untraced constants. 0: none is wrong; 1: one is; 2: none could be traced."""
     from tdb_dap.errors import BadInput
-    from tdb_dap.tools.float_model.model import FloatModel
-    from tdb_dap.tools.llm.language_model import read_model
-    from tdb_dap.tools.llm.sources import weights_report
+    from tdb_dap.tools.llm.weights import weights_of
     from tdb_dap.tools.weights.text import lines
 
-    model = read_model(arguments.model)
-    float_model = FloatModel(arguments.reference, room=model.room)
-    bar = Bar(arguments.quiet, " bytes compared")
-    report = weights_report(model, float_model, bar)
+    report = weights_of(arguments.model, arguments.reference, Bar(arguments.quiet, " bytes compared"))
     if arguments.json:
         print(json.dumps(_entry(report), indent=1))
     else:
@@ -47,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not report.proven and not report.faults:
         if arguments.json:
             return 2
-        raise BadInput(f"{model.context.bmodel}: no constant could be traced; convert with --debug")
+        raise BadInput(f"{arguments.model}: no constant could be traced; compile with --debug")
     return int(bool(report.faults))
 
 

@@ -12,16 +12,25 @@ from msgspec import Struct
 
 from tdb_dap.engine.bmodel import Bmodel, Stage
 from tdb_dap.engine.files.context import Context
-from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, Array, DType
+from tdb_dap.engine.hardware.dtypes import BF16, F8E4M3, F8E5M2, F16, F32, Array, DType
 from tdb_dap.engine.source.mlir_attributes import integer
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 
 _TYPE = re.compile(r"-> tensor<((?:\d+x)*)([^,>]+?), (\d+) : i64>")
-_FLOAT = re.compile(r"(.+\.(?:weight|bias))_(bf16|f16|f32)((?:_\d+_\d+)*)")
+_FLOAT = re.compile(r"(.+\.(?:weight|bias))((?:_\d+_\d+)*)_(?:bf16|f16|f32)((?:_\d+_\d+)*)")
+_DEQUANTISED = re.compile(r"_dequant(?:_(?:bf16|f16))?$")
+_FORMAT = re.compile(r"_(?:bf16|f16|f32)$")
 _PLAIN = re.compile(r"(.+\.(?:weight|bias))((?:_\d+_\d+)*)")
 _PART = re.compile(r"_(\d+)_(\d+)")
-_FORMATS: Mapping[str, DType] = {"bf16": BF16, "f16": F16, "f32": F32}
-_WORDS = {"ui8": np.uint8, "si8": np.int8}
+_FORMATS: Mapping[str, DType] = {"bf16": BF16, "f16": F16, "f32": F32, "f8E4M3FN": F8E4M3, "f8E5M2": F8E5M2}
+_WORDS: Mapping[str, type[np.generic]] = {
+    "ui8": np.uint8,
+    "si8": np.int8,
+    "i8": np.int8,
+    "i32": np.int32,
+    "si32": np.int32,
+}
+_BYTES = ("ui8", "si8", "i8")
 
 
 class Words(Struct, frozen=True):
@@ -118,6 +127,34 @@ class QuantisedConstant(Constant, frozen=True, dict=True):
         return ((grouped - self.zeros[..., None]) * self.scales[..., None]).reshape(rows, columns)
 
 
+class ScaledConstant(Constant, frozen=True):
+    """A matrix (channels, numbers) of a network in 8 bits.
+
+    ``levels``: its words as numbers; ``scales``: of each channel; ``half_step``: of a level, relative to it, and
+    ``least_half_step``; ``largest``: level of the largest number; ``is_per_tensor``: the scale is that of all channels
+    together.
+    """
+
+    levels: Array
+    scales: Array
+    half_step: float
+    least_half_step: float
+    largest: float
+    is_per_tensor: bool = False
+    rows: int = 0
+    columns: int = 0
+
+    @property
+    def zeros(self) -> Array:
+        """Zero points: none."""
+        return np.zeros_like(self.scales)
+
+    @property
+    def group(self) -> int:
+        """Numbers of a channel with one scale: all."""
+        return self.levels.shape[1]
+
+
 class Untraced(Constant, frozen=True):
     """A constant of which it is not known how it was made. ``tensor``: its own name; ``why``: in a few words."""
 
@@ -134,7 +171,7 @@ def constants(bmodel: Bmodel, nets: Mapping[str, Stage], sources: Mapping[str, C
         if context is None or context.mlir is None:
             yield Untraced(net, net, 0, "no final.mlir; convert with --debug")
             continue
-        reader = _Reader(net, stage, bmodel.bytes_of(stage.weights, "the weights"))
+        reader = Reader(net, stage, bmodel.bytes_of(stage.weights, "the weights"))
         for constant in reader.constants(MlirFile.read(context.mlir)):
             place = (stage.weights.start, constant.line)
             words = constant.words if isinstance(constant, FloatConstant) else getattr(constant, "packed", None)
@@ -145,7 +182,7 @@ def constants(bmodel: Bmodel, nets: Mapping[str, Stage], sources: Mapping[str, C
                 yield constant
 
 
-class _Reader:
+class Reader:
     """Constants of one net."""
 
     def __init__(self, net: str, stage: Stage, held: Array) -> None:
@@ -155,10 +192,11 @@ class _Reader:
         self.offsets: dict[int, int] = {}
 
     def constants(self, mlir: MlirFile) -> Iterator[Constant]:
+        """All constants of the net of a language model."""
         used: set[int] = set()
         for op in mlir.ops.values():
             if op.name == "tpu.A16MatMul":
-                constant, lines = self._quantised(op)
+                constant, lines = self.quantised(op)
                 used |= lines
                 if constant is not None:
                     yield constant
@@ -167,20 +205,23 @@ class _Reader:
                 yield self._float(op)
 
     def _float(self, op: MlirOp) -> Constant:
-        words = self._words(op)
+        words = self.words(op)
         match = _FLOAT.fullmatch(op.location) or _PLAIN.fullmatch(op.location)
         if op.attributes.get("do_compress") is True:
             return Untraced(self._net, op.location, op.line, "compressed")
         if words is None or words.dtype is None:
             return Untraced(self._net, op.location, op.line, "in a format that is not known")
         if match is None:
-            return Untraced(self._net, op.location, op.line, "its name is not that of a weight")
+            is_unpacked = _DEQUANTISED.search(op.location) is not None
+            why = "the compiler has unpacked it again" if is_unpacked else "its name is not that of a weight"
+            return Untraced(self._net, op.location, op.line, why)
         return FloatConstant(self._net, match[1], op.line, words)
 
-    def _quantised(self, op: MlirOp) -> tuple[Constant | None, set[int]]:
+    def quantised(self, op: MlirOp) -> tuple[Constant | None, set[int]]:
+        """The matrix of a product with packed weights, and the lines of its constants; None if it has none."""
         operands = [self._operand(op, index) for index in range(1, min(4, len(op.operands)))]
         lines = {one.line for one in operands if one is not None}
-        words = [self._words(one) if one is not None else None for one in operands]
+        words = [self.words(one) if one is not None else None for one in operands]
         bits, group = int(op.attributes.get("weight_bits") or 0), int(op.attributes.get("q_group_size") or 0)
         known = len(words) >= 2 and words[0] is not None and words[1] is not None
         if not lines:
@@ -188,7 +229,7 @@ class _Reader:
         name = op.location
         first = words[0] if words else None
         is_known = known and bits in (4, 8) and op.attributes.get("w_transpose", True) is True
-        if not is_known or first is None or len(first.shape) != 2 or first.type not in _WORDS or words[1] is None:
+        if not is_known or first is None or len(first.shape) != 2 or first.type not in _BYTES or words[1] is None:
             return Untraced(
                 self._net, name, op.line, f"{bits} bits in groups of {group}, laid out in an unknown way"
             ), lines
@@ -212,20 +253,21 @@ class _Reader:
         matches = [one for one in op.region.outermost.definitions(op.operands[index]) if one.name == "top.Weight"]
         return matches[0] if len(matches) == 1 else None
 
-    def _words(self, op: MlirOp) -> Words | None:
+    def words(self, op: MlirOp) -> Words | None:
         """Words of a constant; None where they are outside of the file's, or in an unknown format."""
         match = _TYPE.search(op.text)
         if match is None or (match[2] not in _FORMATS and match[2] not in _WORDS):
             return None
         shape = tuple(integer(extent) for extent in match[1].split("x")[:-1])
-        size = _FORMATS[match[2]].itemsize if match[2] in _FORMATS else 1
+        size = _FORMATS[match[2]].itemsize if match[2] in _FORMATS else np.dtype(_WORDS[match[2]]).itemsize
         start = integer(match[3]) - self._stage.weights_address
         stop = start + math.prod(shape) * size
         if start < 0 or stop > self._held.size:
             return None
         self.offsets[op.line] = start
-        part = _PART.findall(op.location)
-        is_part = part and op.location.endswith("_".join(("", *part[-1])))
+        name = _FORMAT.sub("", op.location)  # that of a rest that stays in floats is before the format
+        part = _PART.findall(name)
+        is_part = part and name.endswith("_".join(("", *part[-1])))
         where = (int(part[-1][0]), int(part[-1][1])) if is_part else None
         return Words(op.location, op.line, shape, match[2], self._held[start:stop], where)
 

@@ -33,9 +33,10 @@ def guess(actual: Array, wanted: Array, wrong: Array, others: Candidates = ()) -
         return "zeros"
     if (phrase := _factor(actual[wrong], wanted[wrong])) is not None:
         return phrase
-    for look in (_rolled, _within_rows, _exchanged):
-        if (phrase := look(actual, wanted, wrong)) is not None:
-            return phrase
+    with np.errstate(all="ignore"):
+        for look in (_rolled, _within_rows, _exchanged):
+            if (phrase := look(actual, wanted, wrong)) is not None:
+                return phrase
     for name, read in others:
         other = read()
         if other.shape == actual.shape and cosine(actual.reshape(-1), other.reshape(-1)) > _ALIKE:

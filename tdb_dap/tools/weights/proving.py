@@ -6,15 +6,16 @@ half a step of its weight, and each scale no larger than the range of its group 
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import numpy as np
 from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
-from tdb_dap.tools.weights.constants import Constant, FloatConstant, QuantisedConstant
+from tdb_dap.tools.weights.constants import Constant, FloatConstant, QuantisedConstant, ScaledConstant
 from tdb_dap.tools.weights.guessing import UNKNOWN, Candidates, cosine, guess
 
 _BLOCK = 1 << 22
@@ -23,13 +24,17 @@ _BLOCK = 1 << 22
 _ROUNDED = 2.0**-8
 """Relative error of a scale in bf16, twice over: a level is rounded by the scale in float32."""
 
+_SCALE_ERROR = 2.0**-12
+"""Relative error of a scale that a multiplier of a dozen bits stands for."""
+
 _LARGEST_SCALE = 1.25
 """A scale against the one that the range of its group needs."""
 
 
 class WeightFault(Struct, frozen=True):
     """A constant that is not its weight. ``first``: index of the first wrong number in the weight, (row, column);
-    ``group``: its group in the row, None of a float constant; ``wrong``: how many of ``size`` numbers.
+    ``group``: its group in the row, None of a float constant; ``wrong``: how many of ``size`` numbers; ``channel``: of
+    a weight of a network, in which ``first`` is an index of the layer's own array.
     """
 
     net: str
@@ -42,11 +47,14 @@ class WeightFault(Struct, frozen=True):
     size: int
     actual: float
     wanted: float
+    channel: int | None = None
 
     @property
     def summary(self) -> str:
         """``first at row 3, group 1: 0.5 instead of -0.25; 64 of 8,192 numbers; zero point off by 1``."""
         where = f"row {self.first[0]:,}, column {self.first[1]:,}" if len(self.first) > 1 else f"{self.first[0]:,}"
+        if self.channel is not None:
+            where = f"channel {self.channel:,}, {list(self.first)}"
         group = f", group {self.group:,}" if self.group is not None else ""
         numbers = f"{self.wrong:,} of {self.size:,} numbers" if self.size > 1 else "its only number"
         return f"{self.guess}; first at {where}{group}: {self.actual:g} instead of {self.wanted:g}; {numbers}"
@@ -64,17 +72,37 @@ def proved_float(
     dtype = constant.words.dtype
     assert dtype is not None
     actual = constant.words.numbers
-    readings: list[tuple[int, Array, Array, Array]] = []
+    return best_reading(constant, _pairs(constant, actual, wanted), dtype, wanted.size, others, tolerance)
+
+
+def _pairs(constant: FloatConstant, actual: Array, wanted: Array) -> Iterator[tuple[Array, Array]]:
     for part in _parts(constant, wanted):
         matrix = part.reshape(1, -1) if part.ndim < 2 else part.reshape(-1, part.shape[-1])
         for candidate in _readings(actual, part.shape, matrix.shape):
-            wrong = _differs(candidate, matrix, dtype, tolerance)
-            count = int(wrong.sum())
-            if not count:
-                return None
-            readings.append((count, candidate, matrix, wrong))
+            yield candidate, matrix
+
+
+def best_reading(
+    constant: Constant,
+    pairs: Iterable[tuple[Array, Array]],
+    dtype: DType,
+    size: int,
+    others: Candidates = (),
+    tolerance: float | None = None,
+) -> WeightFault | None:
+    """The fault of float numbers in the best of several readings; None if one has no difference.
+
+    ``pairs``: for each reading a matrix of stored numbers and the one before rounding; ``size``: of the weight.
+    """
+    readings: list[tuple[int, Array, Array, Array]] = []
+    for candidate, matrix in pairs:
+        wrong = _differs(candidate, matrix, dtype, tolerance)
+        count = int(wrong.sum())
+        if not count:
+            return None
+        readings.append((count, candidate, matrix, wrong))
     if not readings:
-        return _of(constant, "its size is another", (0,), None, wanted.size, wanted.size, 0.0, 0.0)
+        return _of(constant, "its size is another", (0,), None, size, size, 0.0, 0.0)
     readings.sort(key=lambda reading: reading[0])
     guesses = [guess(*reading[1:], others) for reading in readings]
     best = next((number for number, text in enumerate(guesses) if text != UNKNOWN), 0)
@@ -92,8 +120,10 @@ def _parts(constant: FloatConstant, wanted: Array) -> Iterator[Array]:
             yield wanted
         return
     axis, start = constant.words.part
-    extent = constant.words.shape[min(axis, len(constant.words.shape) - 1)]
-    for own in range(wanted.ndim):
+    # The axis may be that of the matrix, before the compiler has put an axis of 1 in front.
+    shapes = constant.words.shape, tuple(extent for extent in constant.words.shape if extent > 1) or (1,)
+    extents = dict.fromkeys(shape[min(axis, len(shape) - 1)] for shape in shapes)
+    for own, extent in itertools.product(range(wanted.ndim), extents):
         if start + extent <= wanted.shape[own]:
             part = np.take(wanted, np.arange(start, start + extent), own)
             if part.size == size:
@@ -132,17 +162,17 @@ def _differs(actual: Array, wanted: Array, dtype: DType, tolerance: float | None
     return wrong
 
 
-def proved_quantised(constant: QuantisedConstant, wanted: Array, others: Candidates = ()) -> WeightFault | None:
+def proved_quantised(
+    constant: QuantisedConstant | ScaledConstant, wanted: Array, others: Candidates = ()
+) -> WeightFault | None:
     """The fault of a quantised matrix; None if every number is within half a step. ``wanted``: (outputs, inputs)."""
     rows, columns = constant.levels.shape
     part = wanted[constant.rows : constant.rows + rows, constant.columns : constant.columns + columns]
     if part.shape != constant.levels.shape:
         return _of(constant, "its size is another", (0,), None, wanted.size, wanted.size, 0.0, 0.0)
     grouped = part.reshape(rows, -1, constant.group)
-    levels = constant.levels.reshape(grouped.shape).astype(np.float32) - constant.zeros[..., None]
-    scales = constant.scales[..., None]
-    wrong = ~(np.abs(levels * scales - grouped) <= _tolerance(levels, scales))
-    too_large = ~(constant.scales <= _LARGEST_SCALE * _needed(grouped, constant.bits))
+    levels, scales, wrong = _differing(constant, grouped)
+    too_large = ~(constant.scales <= _LARGEST_SCALE * _needed(constant, grouped))
     if not wrong.any() and not too_large.any():
         return None
     if not wrong.any():
@@ -156,27 +186,54 @@ def proved_quantised(constant: QuantisedConstant, wanted: Array, others: Candida
     return _of(constant, text, first, number, int(wrong.sum()), wrong.size, float(actual), float(expected))
 
 
-def _part_shape(constant: QuantisedConstant, read: Callable[[], Array]) -> Array:
+def wrong_numbers(constant: ScaledConstant, wanted: Array) -> int:
+    """Count the numbers farther than half a step from those before quantisation. ``wanted``: of the same shape."""
+    return int(_differing(constant, wanted.reshape(len(wanted), -1, constant.group))[2].sum())
+
+
+def _differing(constant: QuantisedConstant | ScaledConstant, grouped: Array) -> tuple[Array, Array, Array]:
+    """Levels less zero points and scales by group, and where their product is not right."""
+    levels = constant.levels.reshape(grouped.shape).astype(np.float32) - constant.zeros[..., None]
+    scales = constant.scales[..., None]
+    with np.errstate(all="ignore"):
+        return levels, scales, ~(np.abs(levels * scales - grouped) <= _tolerance(constant, levels, scales))
+
+
+def _part_shape(constant: QuantisedConstant | ScaledConstant, read: Callable[[], Array]) -> Array:
     """Another tensor as ``_shape_of`` has it, the part of it that this constant would be."""
     rows, columns = constant.levels.shape
     part = read()[constant.rows : constant.rows + rows, constant.columns : constant.columns + columns]
     return _shape_of(part.reshape(rows, -1, constant.group)).reshape(rows, columns)
 
 
-def _tolerance(levels: Array, scales: Array) -> Array:
-    tolerance: Array = np.abs(scales) * (0.505 + np.abs(levels) * _ROUNDED)
+def _tolerance(constant: QuantisedConstant | ScaledConstant, levels: Array, scales: Array) -> Array:
+    if isinstance(constant, ScaledConstant):
+        half_step = np.maximum(np.abs(levels) * constant.half_step, constant.least_half_step)
+        error = 1.01 * half_step + np.abs(levels) * _SCALE_ERROR
+    else:
+        error = 0.505 + np.abs(levels) * _ROUNDED
+    tolerance: Array = np.abs(scales) * error
     return tolerance
 
 
-def _needed(grouped: Array, bits: int) -> Array:
+def _needed(constant: QuantisedConstant | ScaledConstant, grouped: Array) -> Array:
     """Largest scale that the range of each group needs, symmetric or not; a group of zeros may have any."""
-    levels = (1 << bits) - 1
     largest = np.abs(grouped).max(-1)
+    if isinstance(constant, ScaledConstant):
+        if constant.is_per_tensor:
+            largest = np.full_like(largest, largest.max())
+        return np.where(largest > 0, largest / constant.largest, np.inf)
+    levels = (1 << constant.bits) - 1
     return np.where(largest > 0, 2 * largest / (levels - 1), np.inf)
 
 
 def _quantised_guess(
-    constant: QuantisedConstant, levels: Array, wanted: Array, wrong: Array, too_large: Array, others: Candidates
+    constant: QuantisedConstant | ScaledConstant,
+    levels: Array,
+    wanted: Array,
+    wrong: Array,
+    too_large: Array,
+    others: Candidates,
 ) -> str:
     """A phrase for the fault in levels, scales or zero points of the wrong groups."""
     if wrong.sum() == 1:
@@ -189,11 +246,9 @@ def _quantised_guess(
     many = f" of {int(affected.sum()):,} groups" if affected.sum() > 1 else ""
     with np.errstate(all="ignore"):
         offset = np.rint(np.median((target / scales) - own, axis=-1))
-    moved = own + offset[:, None]
-    if (
-        offset.any()
-        and (np.abs(moved * scales - target) <= _tolerance(moved, scales) + np.abs(scales) * 0.1).mean() > 0.98
-    ):
+        moved = own + offset[:, None]
+        near = np.abs(moved * scales - target) <= _tolerance(constant, moved, scales) + np.abs(scales) * 0.1
+    if offset.any() and near.mean() > 0.98:
         values = np.unique(offset)
         if len(values) == 1:
             return f"zero point{'s' if many else ''}{many} off by {int(values[0]):+d}"
@@ -212,8 +267,12 @@ def _quantised_guess(
     if too_large.any() and not (wrong & ~too_large[..., None]).any():
         return f"scales{many} are larger than their groups need"
     shape = (wanted.shape[0], -1)
+    if isinstance(constant, ScaledConstant):
+        text = guess((levels * constant.scales[..., None]).reshape(shape), wanted.reshape(shape), wrong.reshape(shape))
+        if text != UNKNOWN:
+            return text
     text = guess(_shape_of(levels).reshape(shape), _shape_of(wanted).reshape(shape), wrong.reshape(shape), others)
-    if text == "other numbers":
+    if text == UNKNOWN:
         text = _shifted_groups(levels, wanted, affected) or text
     return text
 

@@ -402,6 +402,15 @@ export interface Invitation {
   readonly token: string;
 }
 
+/** All ops of a kind; the empty one: commands of no op. `tiu`, `dma`: cycles; `share`: of all cycles. */
+export interface KindTime {
+  readonly opcode: string;
+  readonly commands: number;
+  readonly tiu: number;
+  readonly dma: number;
+  readonly share: number;
+}
+
 /** One of the elements of largest magnitude. */
 export interface LargestElement {
   readonly index: readonly number[];
@@ -652,6 +661,14 @@ export interface MomentArguments {
   readonly line?: number | undefined;
 }
 
+/** One net, or all blocks of a kind. `cycles`: of all engines; `share`: of those of the completion. */
+export interface NetTime {
+  readonly net: string;
+  readonly launches: number;
+  readonly cycles: number;
+  readonly share: number;
+}
+
 /** Distance of a tensor from the reference; see `Metrics` of the engine for what each number means. */
 export interface Numbers {
   readonly cosine: number | NotFinite;
@@ -763,7 +780,7 @@ export interface ProfileBody {
 /**
  * A whole profile. `cycles`: from the first command to the end of the last; `given`: commands whose time is the
  * compiler's own figure; `unknown`: why no time is known of some commands; `measured`: commands whose time was
- * measured, in `measured_in`; `remarks`: what the reader of such times should know.
+ * measured, in `measured_in`; `remarks`: what the reader of such times should know; `tokens`: of a completion.
  */
 export interface ProfileReport {
   readonly schema_version: 1;
@@ -790,6 +807,7 @@ export interface ProfileReport {
   readonly measured_in: string;
   readonly remarks: readonly string[];
   readonly expectation: Comparison | null;
+  readonly tokens: TokensProfile | null;
 }
 
 /** Time of the ops. `above`, `below`: lines around the table. */
@@ -1127,6 +1145,31 @@ export interface TimelineOp {
 /** `milliseconds`: to spend on further estimates before answering; less where another request arrives. */
 export interface TimesArguments {
   readonly milliseconds?: number | undefined;
+}
+
+/**
+ * One token of a completion; the first is the prefill of the prompt. `cycles`, `milliseconds`: of the chip, None where
+ * its clock is not known; `weights_read`: bytes of weights it loads; `weights_share`: cycles of these loads over all
+ * cycles of the DMA; `seconds`: that this machine took.
+ */
+export interface TokenTime {
+  readonly token: number;
+  readonly launches: number;
+  readonly commands: number;
+  readonly cycles: number;
+  readonly milliseconds: number | null;
+  readonly weights_read: number;
+  readonly weights_share: number;
+  readonly seconds: number | null;
+}
+
+/** A completion. `rate`: tokens per second of the chip after the first; `simulated_rate`: of this machine. */
+export interface TokensProfile {
+  readonly tokens: readonly TokenTime[];
+  readonly nets: readonly NetTime[];
+  readonly kinds: readonly KindTime[];
+  readonly rate: number | null;
+  readonly simulated_rate: number | null;
 }
 
 /** A profile in Chrome's Trace Event Format. */

@@ -1,18 +1,24 @@
-"""Names and shapes of the inputs of an ONNX model, read without the package ``onnx``.
+"""Inputs and initialisers of an ONNX model, read without the package ``onnx``.
 
 Only what is needed of the encoding of protocol buffers: a message is a row of (field number, kind, value); kind 0 is a
 number in groups of 7 bits, 2 is bytes with their length before them. Field numbers are those of onnx.proto: the graph
 is 7, its inputs 11, its weights 5; of an input the name is 1 and the type 2, in which the tensor is 1, its shape 2,
-each axis 1 and its extent 1.
+each axis 1 and its extent 1. Of a weight the extents are 1, the format 2, the name 8 and the bytes 9.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
+
 from tdb_dap.engine.files.bounded_files import read_file
+from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
+
+_FLOATS: Mapping[object, str] = {1: "<f4", 10: "<f2", 11: "<f8"}
+"""Number of a format -> how its numbers are stored."""
 
 _FIXED = {1: 8, 5: 4}
 """Kind of a value -> its bytes, if that is all."""
@@ -29,6 +35,23 @@ def input_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     except (StopIteration, IndexError, ValueError) as error:
         raise BadInput(f"{path}: cannot be read as an ONNX model: {error or 'it has no graph'}") from None
     return {name: shape for name, shape in shapes.items() if name not in weights}
+
+
+def weights(path: Path) -> dict[str, Array]:
+    """Initialisers of floats whose bytes are in the file, by name; none if the file cannot be read."""
+    arrays: dict[str, Array] = {}
+    try:
+        data = bytes(read_file(path))
+        for graph in _inside(data, 7):
+            for tensor in _inside(graph, 5):
+                fields = list(_fields(tensor))
+                form = next((_FLOATS.get(value) for number, value in fields if number == 2 and value in _FLOATS), None)
+                raw = next((value for number, value in fields if number == 9 and isinstance(value, bytes)), b"")
+                if form is not None and raw:
+                    arrays[_text(tensor, 8)] = np.frombuffer(raw[: len(raw) // 4 * 4], form)
+    except (BadInput, OSError, IndexError, ValueError):
+        return {}
+    return arrays
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes | int]]:

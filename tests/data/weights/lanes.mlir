@@ -1,0 +1,21 @@
+#loc = loc(unknown)
+module @lanes attributes {module.FLOPs = 33408 : i64, module.chip = "ALL", module.platform = "ONNX", module.state = "TOP_F32", module.top_run_mode = "STATIC", module.weight_file = "lanes_top_f32_all_weight.npz"} {
+  func.func @main(%arg0: tensor<1x4x4x4xf32> loc(unknown)) -> tensor<1x72x4x4xf32> {
+    %0 = "top.Input"(%arg0) {channel_format = "nchw", do_preprocess = true, keep_aspect_ratio = false, keep_ratio_mode = "letterbox", mean = [0.000000e+00, 0.000000e+00, 0.000000e+00], pad_type = "center", pad_value = 0 : i64, pixel_format = "bgr", resize_dims = [4, 4], scale = [1.000000e+00, 1.000000e+00, 1.000000e+00], yuv_type = ""} : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32> loc(#loc1)
+    %1 = "top.Weight"() : () -> tensor<72x4x1x1xf32> loc(#loc2)
+    %2 = "top.Weight"() : () -> tensor<72xf32> loc(#loc3)
+    %3 = "top.Conv"(%0, %1, %2) {dilations = [1, 1], do_relu = true, dynweight_reorderd = false, group = 1 : i64, kernel_shape = [1, 1], pads = [0, 0, 0, 0], relu_limit = -1.000000e+00 : f64, strides = [1, 1], weight_is_coeff = 1 : i64} : (tensor<1x4x4x4xf32>, tensor<72x4x1x1xf32>, tensor<72xf32>) -> tensor<1x72x4x4xf32> loc(#loc4)
+    %4 = "top.Weight"() : () -> tensor<72x1x3x3xf32> loc(#loc5)
+    %5 = "top.Weight"() : () -> tensor<72xf32> loc(#loc6)
+    %6 = "top.Conv"(%3, %4, %5) {dilations = [1, 1], do_relu = false, dynweight_reorderd = false, group = 72 : i64, kernel_shape = [3, 3], pads = [1, 1, 1, 1], relu_limit = -1.000000e+00 : f64, strides = [1, 1], weight_is_coeff = 1 : i64} : (tensor<1x72x4x4xf32>, tensor<72x1x3x3xf32>, tensor<72xf32>) -> tensor<1x72x4x4xf32> loc(#loc7)
+    return %6 : tensor<1x72x4x4xf32> loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc1 = loc("x")
+#loc2 = loc("w1")
+#loc3 = loc("b1")
+#loc4 = loc("b_Relu")
+#loc5 = loc("w2")
+#loc6 = loc("b2")
+#loc7 = loc("c_Conv")
+
