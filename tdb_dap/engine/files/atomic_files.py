@@ -112,7 +112,7 @@ def unfinished_name(place: Path) -> Path:
 
 @cache
 def _machine() -> str:
-    """What tells this machine's processes from those of others that share a directory; empty if nothing does."""
+    """Tells this machine's processes from those of others that share a directory; empty where nothing does."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
         return f"{zlib.crc32(boot + os.readlink('/proc/self/ns/pid').encode()):08x}"
