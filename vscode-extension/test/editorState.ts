@@ -66,29 +66,59 @@ export function say(text: string, options: unknown, ...buttons: string[]): Promi
 }
 
 /** The panels that are open: what their pages say and hear. */
-export const pages: { said: EventEmitter<unknown>; heard: unknown[]; close: () => void }[] = [];
+export const pages: {
+  readonly said: EventEmitter<unknown>;
+  readonly heard: unknown[];
+  readonly close: () => void;
+  readonly show: (isVisible: boolean) => void;
+  readonly column: unknown;
+  html: string;
+}[] = [];
 
-export function panel(_type: string, title: string) {
+export function panel(_type: string, title: string, place?: unknown, options = {}) {
   const said = new EventEmitter<unknown>();
   const closed = new EventEmitter<undefined>();
+  const changed = new EventEmitter<undefined>();
   const heard: unknown[] = [];
   const page = {
     said,
     heard,
+    column: (place as { viewColumn?: unknown } | undefined)?.viewColumn,
+    html: "",
     close: () => {
       pages.splice(pages.indexOf(page), 1);
       closed.fire(undefined);
     },
+    show: (isVisible: boolean) => {
+      made.visible = isVisible;
+      changed.fire(undefined);
+    },
   };
   pages.push(page);
   const webview = {
-    html: "",
+    get html() {
+      return page.html;
+    },
+    set html(html: string) {
+      page.html = html;
+    },
     cspSource: "",
     asWebviewUri: (uri: unknown) => uri,
     onDidReceiveMessage: said.event,
     postMessage: (message: unknown) => Promise.resolve(heard.push(message) > 0),
   };
-  return { title, webview, onDidDispose: closed.event };
+  const made = {
+    title,
+    webview,
+    options,
+    viewColumn: page.column,
+    visible: true,
+    active: false,
+    dispose: page.close,
+    onDidDispose: closed.event,
+    onDidChangeViewState: changed.event,
+  };
+  return made;
 }
 
 /** Providers of servers for agents, what was copied, and the commands that were registered. */
