@@ -23,7 +23,7 @@ const THEMES = JSON.parse(readFileSync(join(here, "themes.json"), "utf8"));
 /** At 150 % a column of 460 pixels has room for 307. */
 const SIZES = [[460, 430], [307, 287], [250, 430]];
 const session = (name) => ({ type: "session", name, isDebugged: true });
-const time = async (adapter) => ({ type: "time", moment: await adapter.request("tdb/time"), ...(await adapter.request("tdb/marks", { compare: false })) });
+const time = async (adapter) => ({ type: "time", moment: await adapter.request("tdb/time"), ...(await adapter.request("tdb/marks", { compare: true })) });
 const tensor = { type: "show", subject: { expression: "in[0]" }, history: false };
 const model = async (adapter) => ({ type: "contents", contents: await adapter.request("tdb/model") });
 const point = { key: "1", title: "max(out[0]), name(out[0])", arguments: { text: "max(out[0]), min(out[0]), mean(out[0])" }, isRemovable: true };

@@ -2,6 +2,7 @@
 import type { Graph, GraphNode } from "../../src/protocol/generated";
 import { html, svg } from "../shared/dom";
 import { t } from "../shared/l10n";
+import { badged, type Badged } from "./badges";
 import { blocksOf, neighbour, visible, WHOLE_NODES, type Block, type Visible } from "./blocks";
 import { Camera, contains, grown, type Sight } from "./camera";
 import { labelsOf } from "../shared/text";
@@ -9,12 +10,13 @@ import { arrow, farElements, LETTERS } from "./elements";
 import { place, type Placed } from "./layout";
 import { Minimap } from "./minimap";
 import { combined, type Paint } from "./model";
+import { nameBlocks } from "./names";
 import { savedText } from "./saving";
 import { sceneElements } from "./scene";
 import { listen } from "./walking";
 
-/** Scales of the picture: what its texts can be read from, and below which boxes have none. */
-const SCALE = { far: 0.3, readable: 0.8 } as const;
+/** Scales of the picture: what its texts can be read from, made out from, and below which boxes have none. */
+const SCALE = { far: 0.3, legible: 0.45, readable: 0.8 } as const;
 /** Nodes up to which all have their elements, wherever they are. */
 const ALL_ELEMENTS = 400;
 
@@ -41,9 +43,16 @@ export class Picture {
     this.camera.centre({ x, y });
     this.move();
   });
+  /** Without the loads of weights, which are badges. */
   private graph: Graph = { nodes: [], edges: [], currentLines: [] };
+  private badges: Badged["badges"] = new Map();
+  private readers: Badged["readers"] = new Map();
   private labels: ReadonlyMap<string, string> = new Map();
   private blocks: readonly Block[] = [];
+  /** The blocks around a node, the outermost first. */
+  private around: ReadonlyMap<string, readonly Block[]> = new Map();
+  /** Whether all is in sight, in columns. */
+  private isOverview = false;
   private open = new Set<string>();
   private shown: Visible = { nodes: [], edges: [], closed: new Map() };
   private placed: Placed | undefined;
@@ -94,23 +103,34 @@ export class Picture {
     });
   }
 
-  /** Blocks of a large graph are closed, but for the first one and that of the ops that run next. */
+  /** Blocks of a large graph are closed, but for those of the ops that run next, or the first. */
   show(graph: Graph): void {
-    this.graph = graph;
+    const found = badged(graph);
+    this.graph = found.graph;
+    this.badges = found.badges;
+    this.readers = found.readers;
     this.labels = labelsOf(
-      graph.nodes.map(({ name }) => name),
+      this.graph.nodes.map(({ name }) => name),
       LETTERS,
     );
-    this.blocks = blocksOf(graph);
+    this.blocks = nameBlocks(this.graph) ?? blocksOf(this.graph);
+    const around = new Map<string, Block[]>();
+    for (const block of this.blocks)
+      for (const { id } of block.nodes) around.set(id, [...(around.get(id) ?? []), block]);
+    this.around = around;
     this.selected = undefined;
-    const isWhole = graph.nodes.length <= WHOLE_NODES;
-    const first = this.blockOf((node) => graph.currentLines.includes(node.line)) ?? this.blocks[0];
-    this.open = new Set(isWhole ? this.blocks.map(({ id }) => id) : first ? [first.id] : []);
+    this.current = graph.currentLines;
+    this.isOverview = false;
+    const isWhole = this.graph.nodes.length <= WHOLE_NODES;
+    const start = this.currentNode() ?? this.graph.nodes[0];
+    const open = isWhole ? this.blocks : start === undefined ? [] : this.blocksAround(start);
+    this.open = new Set(open.map(({ id }) => id));
     this.lay();
-    this.fit();
-    if (this.camera.scale < SCALE.readable) this.zoom(SCALE.readable / this.camera.scale); // then a part of it; `mark` chooses which
-    const start = this.nodeShown(first?.nodes[0]);
-    if (start !== undefined) this.reveal(start, true);
+    this.camera.fit(this.placed ?? { width: 1, height: 1 });
+    this.makeReadable(); // then a part of it; `mark` chooses which
+    const shown = this.nodeShown(start);
+    if (shown !== undefined) this.reveal(shown, true);
+    else this.move();
   }
 
   get isWhole(): boolean {
@@ -124,6 +144,7 @@ export class Picture {
   /** Open all blocks, or close all but that of what is selected. */
   openAll(isOpen: boolean): void {
     const kept = this.selected ?? this.currentNode();
+    this.isOverview = false;
     this.open = new Set(isOpen ? this.blocks.map(({ id }) => id) : []);
     this.lay();
     const node = this.nodeShown(kept);
@@ -149,29 +170,34 @@ export class Picture {
     else this.move();
   }
 
+  /** Of a load of weights, the op that reads them. */
   select(node: GraphNode): void {
-    if (!this.shown.closed.has(node.id)) this.unfold(node);
-    this.selected = node;
+    const found = this.readers.get(node.id) ?? node;
+    if (!this.shown.closed.has(found.id)) this.unfold(found);
+    this.selected = found;
     this.made = undefined;
-    this.reveal(node);
-    this.listener.chosen(node, this.shown.closed.get(node.id));
+    this.reveal(found);
+    this.listener.chosen(found, this.shown.closed.get(found.id));
   }
 
-  /** Close the block of a node. */
+  /** Close the innermost block of a node that is open. */
   fold(node: GraphNode): void {
-    const block = this.blockOf(({ id }) => id === node.id);
-    if (block === undefined || !this.open.delete(block.id)) return;
-    this.keeping(node, () => {
-      this.lay();
-    });
-    const shown = this.nodeShown(node);
+    const block = [...this.blocksAround(node)].reverse().find(({ id }) => this.open.has(id));
+    if (block === undefined) return;
+    this.open.delete(block.id);
+    this.layAgain(block.nodes[0] ?? node);
+    const shown = this.nodeShown(block.nodes[0]);
     if (shown !== undefined) this.select(shown);
   }
 
-  /** Open a block, and choose its first op. */
+  /** Open a block, and choose the first that is in it. */
   unfoldBlock(block: Block): void {
     const [first] = block.nodes;
-    if (first !== undefined) this.select(first);
+    if (first === undefined) return;
+    this.open.add(block.id);
+    this.layAgain(first);
+    const shown = this.nodeShown(first);
+    if (shown !== undefined) this.select(shown);
   }
 
   /** `x`, `y`: pixels of what stays where it is, default: the middle. */
@@ -180,8 +206,16 @@ export class Picture {
     this.move();
   }
 
+  /** Show everything, in columns; where that is too small to be made out, with blocks closed. */
   fit(): void {
+    this.isOverview = true;
+    this.lay();
     this.camera.fit(this.placed ?? { width: 1, height: 1 });
+    if (this.camera.scale < SCALE.legible && !this.isWhole && this.open.size > 0) {
+      this.open = new Set();
+      this.lay();
+      this.camera.fit(this.placed ?? { width: 1, height: 1 });
+    }
     this.move();
   }
 
@@ -194,27 +228,46 @@ export class Picture {
     return savedText(this.placed ?? { width: 1, height: 1 }, this.elements(undefined), this.element);
   }
 
-  private blockOf(is: (node: GraphNode) => boolean): Block | undefined {
-    return this.blocks.find(({ nodes }) => nodes.some(is));
+  /** Blocks that can be closed around a node, the outermost first. */
+  private blocksAround({ id }: GraphNode): readonly Block[] {
+    return (this.around.get(id) ?? []).filter(({ nodes }) => nodes.length > 1);
   }
 
+  /** Of a load of weights that runs next, the op that reads them. */
   private currentNode(): GraphNode | undefined {
-    return this.graph.nodes.find(({ line, opcode }) => opcode !== "input" && this.current.includes(line));
+    const isCurrent = ({ line, opcode }: GraphNode) => opcode !== "input" && this.current.includes(line);
+    return this.graph.nodes.find((node) => isCurrent(node) || this.badges.get(node.id)?.some(isCurrent) === true);
   }
 
   /** The node that stands for this one: itself, or its closed block. */
   private nodeShown(node: GraphNode | undefined): GraphNode | undefined {
-    const block = node && this.blockOf(({ id }) => id === node.id);
-    return this.shown.nodes.find(({ id }) => id === node?.id || (id === block?.id && this.shown.closed.has(id)));
+    if (node === undefined) return undefined;
+    const block = this.blocksAround(node).find(({ id }) => this.shown.closed.has(id));
+    return this.shown.nodes.find(({ id }) => id === (block?.id ?? node.id));
   }
 
   private unfold(node: GraphNode): void {
-    const block = this.blockOf(({ id }) => id === node.id);
-    if (block === undefined || !this.shown.closed.has(block.id)) return;
-    this.open.add(block.id);
+    const closed = this.blocksAround(node).filter(({ id }) => !this.open.has(id));
+    if (closed.length === 0) return;
+    for (const { id } of closed) this.open.add(id);
+    this.layAgain(node);
+  }
+
+  /** With other blocks open than before; this node stays where it is, unless all was in sight. */
+  private layAgain(node: GraphNode): void {
+    const wasOverview = this.isOverview;
+    this.isOverview = false;
     this.keeping(node, () => {
       this.lay();
     });
+    if (!wasOverview) return;
+    this.makeReadable();
+    const shown = this.nodeShown(node);
+    if (shown !== undefined) this.reveal(shown, true);
+  }
+
+  private makeReadable(): void {
+    if (this.camera.scale < SCALE.readable) this.camera.zoom(SCALE.readable / this.camera.scale);
   }
 
   /** Something that moves boxes, after which this one is where it was. */
@@ -233,7 +286,8 @@ export class Picture {
 
   private lay(): void {
     this.shown = visible(this.graph, this.blocks, this.open);
-    this.placed = place(this.shown);
+    const { clientWidth: width, clientHeight: height } = this.element;
+    this.placed = place(this.shown, this.isOverview ? { width, height } : undefined);
     this.made = undefined;
     this.drawMinimap();
     this.listener.changed();
@@ -246,7 +300,10 @@ export class Picture {
 
   private paintShown(node: GraphNode): Paint {
     const block = this.shown.closed.get(node.id);
-    return block === undefined ? this.paintOf(node) : this.combine(block.nodes.map(this.paintOf));
+    const members = (block?.nodes ?? [node]).flatMap((one) => [one, ...(this.badges.get(one.id) ?? [])]);
+    const paints = members.map(this.paintOf);
+    const culprit = paints.find(({ isCulprit }) => isCulprit);
+    return culprit ?? (block === undefined ? this.paintOf(node) : this.combine(block.nodes.map(this.paintOf)));
   }
 
   private move(): void {
@@ -273,9 +330,10 @@ export class Picture {
   }
 
   private elements(area: Sight | undefined): SVGElement[] {
-    const { placed, shown, selected, current, labels } = this;
+    const { placed, shown, selected, current, labels, badges } = this;
     if (placed === undefined) return [];
-    return sceneElements({ placed, shown, selected, current, labels, paint: (node) => this.paintShown(node) }, area);
+    const paint = (node: GraphNode) => this.paintShown(node);
+    return sceneElements({ placed, shown, selected, current, labels, badges, paint }, area);
   }
 
   /** `always`: into the middle, even if it is in sight. */
