@@ -181,7 +181,8 @@ describe("chip memory", () => {
 
   step("goes to the line of the writer", async () => {
     await view.locator(".writer button").first().click();
-    await workbench.page.locator(".statusbar-item", { hasText: `Ln ${lines.conv}, Col 1` }).waitFor();
+    await workbench.cursorAt(lines.conv);
+    await workbench.keyboardInPage();
   });
 });
 
@@ -321,7 +322,8 @@ describe("the graph", () => {
 
   step("goes to the line of an op, by mouse and by keyboard", async () => {
     await view.locator(`.node[data-line="${lines.pool}"] rect`).click();
-    await workbench.page.locator(".statusbar-item", { hasText: `Ln ${lines.pool}, Col 1` }).waitFor();
+    await workbench.cursorAt(lines.pool);
+    await workbench.keyboardInPage();
     await view.locator("svg[role=application]").focus();
     await workbench.key("ArrowUp");
     await workbench.key("Enter");
@@ -362,7 +364,8 @@ describe("the timeline", () => {
   step("tells of an op by mouse and keyboard, and goes to its line", async () => {
     await view.locator(".ranking button", { hasText: "maxpool5_MaxPool" }).click();
     await view.locator(".about", { hasText: "tpu.Pool2D maxpool5_MaxPool" }).waitFor();
-    await workbench.page.locator(".statusbar-item", { hasText: `Ln ${lines.pool}, Col 1` }).waitFor();
+    await workbench.cursorAt(lines.pool);
+    await workbench.keyboardInPage();
     await canvas().focus();
     await workbench.key("ArrowLeft");
     await view.locator(".about", { hasText: "tpu.Conv2D relu4_Relu" }).waitFor();

@@ -101,7 +101,10 @@ function badge(x: number, y: number, weights: readonly GraphNode[]): SVGElement 
     "g",
     { class: "badge" },
     svg("title", {}, lines.join("\n")),
-    svg("rect", { class: "ground", x, y, ...BADGE, rx: CORNER.node }),
+    svg("path", {
+      class: "ground",
+      d: `M${String(x)} ${String(y)}h${String(BADGE.width)}v${String(BADGE.height)}h-${String(BADGE.width)}z`,
+    }),
     svg(
       "text",
       { x: x + BADGE.width / 2, y: y + BADGE.height - 3, "text-anchor": "middle" },

@@ -1,7 +1,7 @@
 /** What the tables about models are made of. */
 import type { FromEditorPage, Link } from "../../src/protocol/messages";
 import { button, html } from "../shared/dom";
-import { send } from "../shared/host";
+import { send, takesKeyboard } from "../shared/host";
 import { t } from "../shared/l10n";
 import type { Order } from "../shared/order";
 import { Table } from "../shared/table";
@@ -32,7 +32,7 @@ export interface Search<Item> {
 }
 
 export function follow(link: Link): void {
-  send({ type: "follow", link } satisfies FromEditorPage);
+  send({ type: "follow", link, takesKeyboard: takesKeyboard() } satisfies FromEditorPage);
 }
 
 /** `title`: its hover. */

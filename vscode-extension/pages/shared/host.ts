@@ -5,6 +5,19 @@ import type { Body, RequestName, Rest } from "../../src/protocol/requests";
 declare function acquireVsCodeApi(): { postMessage(message: object): void; setState(state: object): void };
 
 const host = acquireVsCodeApi();
+/** Whether the latest input was a key. */
+let isByKey = false;
+for (const [name, value] of [
+  ["keydown", true],
+  ["pointerdown", false],
+] as const)
+  window.addEventListener(
+    name,
+    () => {
+      isByKey = value;
+    },
+    true,
+  );
 const waiting = new Map<number, (answer: Answer) => void>();
 let asked = 0;
 
@@ -22,6 +35,11 @@ export function ask<Name extends RequestName>(request: Name, ...[rest]: Rest<Nam
 
 export function send(message: object): void {
   host.postMessage(message);
+}
+
+/** Whether what is opened now takes the keyboard: after Enter it does, after a click it stays in the page. */
+export function takesKeyboard(): boolean {
+  return isByKey;
 }
 
 /** Keep this over a reload of the window. */

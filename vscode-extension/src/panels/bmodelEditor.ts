@@ -11,6 +11,7 @@ import { NoDebugger, type Lease } from "../programs/pool";
 import type { ModelReference } from "../programs/program";
 import { pathOf, uriOf } from "../programs/uri";
 import { Page } from "./page";
+import { isCovered } from "./room";
 
 /** A .bmodel or a recording in an editor: what it consists of, as tables with links, and a button to debug it. */
 export function registerModelEditor(
@@ -25,11 +26,10 @@ export function registerModelEditor(
     async resolveCustomEditor({ uri }, panel) {
       const program = (await programOfUri(uri)) ?? pathOf(uri);
       panel.webview.options = Page.options(root);
-      const editor = new ModelEditor(root, title, program, installation, contents, links);
+      const editor = new ModelEditor(root, title, program, panel, installation, contents, links);
       panel.onDidDispose(() => {
         editor.dispose();
       });
-      editor.page.fill(panel);
     },
   });
   return [
@@ -39,7 +39,7 @@ export function registerModelEditor(
 }
 
 class ModelEditor implements vscode.Disposable {
-  readonly page: Page<FromEditorPage>;
+  private readonly page: Page<FromEditorPage>;
   private readonly disposables: vscode.Disposable[];
   private model: ModelReference;
   private lease: Lease | undefined;
@@ -50,12 +50,14 @@ class ModelEditor implements vscode.Disposable {
     root: vscode.Uri,
     title: string,
     program: string,
+    private readonly panel: vscode.WebviewPanel,
     private readonly installation: SetUp,
     private readonly contents: Contents,
     private readonly links: Links,
   ) {
     this.model = { program };
     this.page = new Page(root, "model", title, (message: FromEditorPage) => this.receive(message));
+    this.page.fill(panel);
     this.disposables = [
       installation.onDidChange(() => void this.show()),
       contents.onDidChange((program) => (program === this.lease?.program ? this.show() : undefined)),
@@ -84,7 +86,7 @@ class ModelEditor implements vscode.Disposable {
         await this.show();
         break;
       case "follow":
-        await this.links.follow(this.model, message.link);
+        await this.links.follow(this.model, message.link, message.takesKeyboard || isCovered(this.panel.viewColumn));
     }
   }
 

@@ -9,7 +9,7 @@ import { showLine } from "../programs/sources";
 import { answer } from "./answer";
 import type { PageName } from "./frame";
 import { Page } from "./page";
-import { makeRoom, VIEWS_COLUMN } from "./room";
+import { isCovered, makeRoom, VIEWS_COLUMN } from "./room";
 
 /** Pages that show a model that is not being debugged. */
 const NEED_NO_SESSION: ReadonlySet<PageName> = new Set(["memory", "graph", "timeline"]);
@@ -151,7 +151,7 @@ async function act(
 ): Promise<void> {
   switch (message.type) {
     case "open":
-      await showLine(program, message.line);
+      await showLine(program, message.line, message.takesKeyboard || isCovered(column));
       break;
     case "travel":
       await makeRoom(column);
