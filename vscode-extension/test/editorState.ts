@@ -65,12 +65,19 @@ export function say(text: string, options: unknown, ...buttons: string[]): Promi
   return Promise.resolve(dialogue.answers.shift() ?? undefined);
 }
 
+/** The nonce of a page's script. */
+export function nonceOf(html: string): string | undefined {
+  return /<script nonce="([^"]+)"/.exec(html)?.[1];
+}
+
 /** The panels that are open: what their pages say and hear. */
 export const pages: {
   readonly said: EventEmitter<unknown>;
   readonly heard: unknown[];
   readonly close: () => void;
   readonly show: (isVisible: boolean) => void;
+  /** Its script starts. */
+  readonly start: () => void;
   readonly column: unknown;
   html: string;
 }[] = [];
@@ -88,6 +95,9 @@ export function panel(_type: string, title: string, place?: unknown, options = {
     close: () => {
       pages.splice(pages.indexOf(page), 1);
       closed.fire(undefined);
+    },
+    start: () => {
+      said.fire({ type: "ready", nonce: nonceOf(page.html) });
     },
     show: (isVisible: boolean) => {
       made.visible = isVisible;

@@ -1,11 +1,12 @@
 // First, so that the page finds it under the name vscode.
-import { panel, pages } from "./editorState";
+import { nonceOf, pages, panel } from "./editorState";
 import "./vscode";
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it, mock } from "node:test";
 import type * as vscode from "vscode";
 import { Page } from "../src/panels/page";
 
+const kinds = (received: readonly unknown[]) => received.map((message) => (message as { type: string }).type);
 const ROOT = "root" as unknown as vscode.Uri;
 
 /** A page in a panel; `tick`: how often it has been loaded, and how many panels it has had, after some seconds. */
@@ -18,7 +19,7 @@ function shown(options: vscode.WebviewPanelOptions = {}) {
     made.push({ loads: 0, html: "", page });
     return holder as unknown as vscode.WebviewPanel;
   };
-  const page = new Page<unknown>(
+  const page = new Page<{ readonly type: string }>(
     ROOT,
     "graph",
     "Graph",
@@ -59,9 +60,9 @@ describe("a page in a webview", () => {
   it("is left alone once its script has started", () => {
     const { after, last, received } = shown();
     assert.deepEqual(after(1), [1]);
-    last().said.fire({ type: "ready" });
+    last().start();
     assert.deepEqual(after(100), [1]);
-    assert.deepEqual(received, [{ type: "ready" }]);
+    assert.deepEqual(kinds(received), ["ready"]);
   });
 
   it("is loaded again where it stays silent, then in another panel, and not for ever", () => {
@@ -80,11 +81,21 @@ describe("a page in a webview", () => {
     after(14);
     first.said.fire({ type: "late" });
     first.close();
-    last().said.fire({ type: "ready" });
-    assert.deepEqual(received, [{ type: "ready" }]);
+    last().start();
+    assert.deepEqual(kinds(received), ["ready"]);
     assert.deepEqual(after(100), [3, 1]);
     page.send({ type: "stopped" });
     assert.deepEqual([first.heard, last().heard], [[], [{ type: "stopped" }]]);
+  });
+
+  it("is loaded again where only the page before it has started", () => {
+    const { after, last } = shown();
+    const slow = nonceOf(last().html);
+    assert.deepEqual(after(2), [2]);
+    last().said.fire({ type: "ready", nonce: slow });
+    assert.deepEqual(after(4), [3]);
+    last().start();
+    assert.deepEqual(after(100), [3]);
   });
 
   it("is not loaded again while it is hidden", () => {
@@ -102,7 +113,7 @@ describe("a page in a webview", () => {
       [true, [1]],
     ] as const) {
       const { after, last } = shown({ retainContextWhenHidden });
-      last().said.fire({ type: "ready" });
+      last().start();
       last().show(false);
       last().show(true);
       assert.deepEqual(after(3), loads);

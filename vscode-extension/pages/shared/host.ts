@@ -20,6 +20,8 @@ for (const [name, value] of [
   );
 const waiting = new Map<number, (answer: Answer) => void>();
 let asked = 0;
+/** Tells this page from others in its place; it is only known while the script runs for the first time. */
+const nonce = (document.currentScript as HTMLScriptElement | null)?.nonce;
 
 /** Send one of the requests of docs/requests.md to the adapter; rejects with its error message. */
 export function ask<Name extends RequestName>(request: Name, ...[rest]: Rest<Name>): Promise<Body<Name>> {
@@ -55,7 +57,7 @@ export function listen(receive: (message: never) => void): void {
       waiting.delete(data.id);
     } else receive(data as never);
   });
-  send({ type: "ready" });
+  send({ type: "ready", nonce });
 }
 
 function isAnswer(message: Answer | { readonly type: unknown }): message is Answer {

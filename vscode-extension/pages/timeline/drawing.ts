@@ -284,19 +284,8 @@ export class Drawing {
     const ratio = window.devicePixelRatio;
     resize(this.canvas, this.plot.clientWidth, Math.max(this.rows.height, 1), ratio);
     context.scale(ratio, ratio);
-    const picture: Picture = {
-      timeline: this.timeline,
-      rows: this.rows,
-      span: this.span,
-      width: this.width,
-      kinds: this.kinds,
-      now: this.now,
-      selected: this.selected,
-      range: this.range,
-      matches: this.matches,
-      flows: this.flows,
-      estimated: this.estimated,
-    };
+    const { timeline, rows, span, width, kinds, now, selected, range, matches, flows, estimated } = this;
+    const picture: Picture = { timeline, rows, span, width, kinds, now, selected, range, matches, flows, estimated };
     new Painter(context, picture).paint();
     if (this.timeline === NOTHING) return;
     this.canvas.dataset.ordinal = String(this.ordinal);

@@ -15,7 +15,7 @@ export function registerFindingLens(problems: Problems, sessions: CurrentSession
       const finding = problems.firstFinding(uri);
       if (finding === undefined) return [];
       const { message, line, ordinal } = finding;
-      const title = vscode.l10n.t("$(bug) line {0}: {1} → Travel", line, message);
+      const title = ["$(bug)", vscode.l10n.t("line {0}: {1} → Travel", line, message)].join(" ");
       const command = { title, command: INTERNAL.travelTo, arguments: [uri, ordinal] };
       return [new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), command)];
     },

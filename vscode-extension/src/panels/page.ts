@@ -7,17 +7,25 @@ const PATIENCE_MILLISECONDS = 2000;
 /** What is done about a silent page, one after the other. Then it stays as it is. */
 const CURES = ["load", "load", "replace", "load"] as const;
 
+/** A page whose script has this nonce has started. */
+interface Ready {
+  readonly nonce?: string;
+}
+
 type Holder = vscode.WebviewPanel | vscode.WebviewView;
 
 /**
  * One of the pages of pages/ in a webview.
  *
- * VS Code sometimes leaves a webview blank: its frame is there and the script never runs. Each page sends a message when
- * its script starts, so one that is silent in sight is blank: it is loaded again, then its webview is replaced.
+ * VS Code sometimes leaves a webview blank: its frame is there and the script never runs. Each page reports that it is
+ * ready, with the nonce of its script, so one that does not in sight is blank: it is loaded again, then its webview is
+ * replaced. The nonce tells the page from the one before it, which may only have been slow: VS Code shows that one still
+ * and keeps all messages for its successor.
  */
-export class Page<Message> {
+export class Page<Message extends { readonly type: string }> {
   private holder: Holder | undefined;
-  private isAlive = false;
+  private nonce = "";
+  private isReady = false;
   private wasVisible = false;
   private cures = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -39,13 +47,14 @@ export class Page<Message> {
   /** Load the page into a webview. */
   fill(holder: Holder): void {
     this.holder = holder;
-    this.isAlive = false;
     this.wasVisible = holder.visible;
     holder.webview.onDidReceiveMessage((message: Message) => {
       if (holder !== this.holder) return;
-      this.isAlive = true;
-      this.cures = 0;
-      clearTimeout(this.timer);
+      if (message.type === "ready" && (message as Ready).nonce === this.nonce) {
+        this.isReady = true;
+        this.cures = 0;
+        clearTimeout(this.timer);
+      }
       this.receive(message);
     });
     const changed = () => {
@@ -68,7 +77,9 @@ export class Page<Message> {
   }
 
   private load(holder: Holder): void {
-    holder.webview.html = frame(holder.webview, this.root, this.name, this.title);
+    this.isReady = false;
+    this.nonce = crypto.randomUUID();
+    holder.webview.html = frame(holder.webview, this.root, this.name, this.title, this.nonce);
     this.watch(holder);
   }
 
@@ -79,13 +90,13 @@ export class Page<Message> {
     clearTimeout(this.timer);
     if (!holder.visible) return;
     const isKept = "options" in holder && holder.options.retainContextWhenHidden === true;
-    this.isAlive &&= isKept;
+    this.isReady &&= isKept;
     this.watch(holder);
   }
 
   private watch(holder: Holder): void {
     clearTimeout(this.timer);
-    if (!holder.visible || this.isAlive || this.cures >= CURES.length) return;
+    if (!holder.visible || this.isReady || this.cures >= CURES.length) return;
     this.timer = setTimeout(
       () => {
         this.cure(holder);
@@ -96,7 +107,7 @@ export class Page<Message> {
 
   private cure(holder: Holder): void {
     const cure = CURES[this.cures++];
-    log().info(`the page ${this.name} is silent: ${String(cure)}`);
+    log().info(`the page ${this.name} is not ready: ${String(cure)}`);
     if (cure === "replace" && this.replace !== undefined) this.replace();
     else this.load(holder);
   }
