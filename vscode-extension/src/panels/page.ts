@@ -2,9 +2,10 @@ import * as vscode from "vscode";
 import { log } from "../log";
 import { frame, type PageName } from "./frame";
 
-/** A page in sight that is silent for this long is loaded again; twice as long each time, as a page may only be slow. */
+/** A page in sight that is not ready after this is loaded again; each time it has longer, as it may only be slow. */
 const PATIENCE_MILLISECONDS = 2000;
-/** What is done about a silent page, one after the other. Then it stays as it is. */
+const LONGER = 1.5;
+/** What is done about a page that is not ready, one after the other. Then it stays as it is. */
 const CURES = ["load", "load", "replace", "load"] as const;
 
 /** A page whose script has this nonce has started. */
@@ -101,7 +102,7 @@ export class Page<Message extends { readonly type: string }> {
       () => {
         this.cure(holder);
       },
-      PATIENCE_MILLISECONDS * 2 ** this.cures,
+      PATIENCE_MILLISECONDS * LONGER ** this.cures,
     );
   }
 
