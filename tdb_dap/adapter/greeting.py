@@ -11,6 +11,7 @@ from tdb_dap.adapter.protocol.capabilities_generated import CAPABILITIES
 from tdb_dap.adapter.protocol.types import CancelArguments, DisconnectArguments, InitializeRequestArguments
 from tdb_dap.adapter.session.client_info import Traits
 from tdb_dap.adapter.session.handlers import request
+from tdb_dap.adapter.session.localisation import localised_capabilities
 from tdb_dap.adapter.session.session import Request, Session
 
 
@@ -20,7 +21,8 @@ def initialize(session: Session, arguments: InitializeRequestArguments) -> dict[
     session.traits = Traits.of(arguments)
     session.configured = session.has_program and session.configured  # a client that starts over configures again
     session.after(load_ahead)
-    return CAPABILITIES
+    made: dict[str, Any] = localised_capabilities(CAPABILITIES, session.traits.locale)
+    return made
 
 
 _PATIENCE = 2.0

@@ -19,13 +19,17 @@ STATIC_LIMIT = 200_000
 
 
 class Problem(Struct, frozen=True):
-    """``line``: from 0; ``code``: the sanitizer or check; ``related``: other places, with what they are."""
+    """``line``: from 0; ``code``: the sanitizer or check; ``related``: other places, with what they are.
+
+    ``ordinal``: of the command that a finding is about.
+    """
 
     line: int
     text: str
     severity: Literal["error", "warning", "information"]
     code: str = ""
     related: tuple[tuple[CommandPlace, str], ...] = ()
+    ordinal: int | None = None
 
 
 def findings(program: Program) -> list[SanitizerFinding]:
@@ -61,7 +65,7 @@ def _key(finding: SanitizerFinding) -> tuple[str, int, str]:
 def problem_of(finding: SanitizerFinding, line: int) -> Problem:
     """A finding at a line of a document, from 0."""
     related = tuple((place, f"{place.token} {place.name}") for place in finding.related)
-    return Problem(line, finding.text, finding.severity, finding.sanitizer, related)
+    return Problem(line, finding.text, finding.severity, finding.sanitizer, related, finding.command.ordinal)
 
 
 def wrong(verdicts: Iterable[Verdict]) -> Iterator[Problem]:

@@ -119,6 +119,7 @@ def _diagnostic(document: Document, problem: Problem) -> lsp.Diagnostic:
         problem.code or None,
         source="tdb",
         related_information=related,
+        data=None if problem.ordinal is None else {"ordinal": problem.ordinal},
     )
 
 

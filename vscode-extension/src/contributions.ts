@@ -50,6 +50,7 @@ export const INTERNAL = {
   ask: "tdb.ask",
   floatModel: "tdb.chooseFloatModel",
   dropTrace: "tdb.dropTrace",
+  travelTo: "tdb.travelTo",
 } as const;
 
 /** The container in the activity bar. */

@@ -8,6 +8,7 @@ import { registerData } from "./compare/data";
 import { registerConfigurations } from "./configuration/provider";
 import { registerContainer } from "./container/register";
 import { Problems } from "./diagnostics/problems";
+import { registerFindingLens } from "./diagnostics/lens";
 import { registerDiagnostics } from "./diagnostics/provider";
 import { registerInlineValues } from "./inline/provider";
 import { registerNumbers } from "./hover/numbers";
@@ -52,6 +53,7 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerTime(context, hub),
     ...registerLanguageClient(hub, problems, installation),
     ...registerDiagnostics(hub, problems),
+    ...registerFindingLens(problems, sessions),
     sessions,
     pool,
     ...registerContainer(context, hub, sessions, pool, installation),

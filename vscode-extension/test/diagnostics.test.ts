@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { byFile, mayBringFindings } from "../src/diagnostics/findings";
+import { byFile, firstFinding, mayBringFindings } from "../src/diagnostics/findings";
 import * as fixtures from "./fixtures";
 
 const finding = (path: string | undefined, line: number) => ({
@@ -25,5 +25,26 @@ describe("findings of sanitizers", () => {
     assert.ok(mayBringFindings({ type: "response", command: "evaluate" }));
     assert.ok(!mayBringFindings({ type: "event", event: "output" }));
     assert.ok(!mayBringFindings({ type: "response", command: "variables" }));
+  });
+});
+
+describe("what is wrong before anything runs", () => {
+  const problem = (line: number, severity: number, data?: unknown) => ({
+    message: `m${String(line)}`,
+    range: { start: { line } },
+    severity,
+    data,
+  });
+
+  it("is the earliest error of a command", () => {
+    const found = [
+      problem(1, 0),
+      problem(2, 0, null),
+      problem(3, 1, { ordinal: 4 }),
+      problem(9, 0, { ordinal: 20 }),
+      problem(11, 0, { ordinal: 7 }),
+    ];
+    assert.deepEqual(firstFinding(found), { message: "m11", line: 12, ordinal: 7 });
+    assert.equal(firstFinding(found.slice(0, 3)), undefined);
   });
 });

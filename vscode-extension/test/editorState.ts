@@ -65,30 +65,70 @@ export function say(text: string, options: unknown, ...buttons: string[]): Promi
   return Promise.resolve(dialogue.answers.shift() ?? undefined);
 }
 
-/** The panels that are open: what their pages say and hear. */
-export const pages: { said: EventEmitter<unknown>; heard: unknown[]; close: () => void }[] = [];
+/** The nonce of a page's script. */
+export function nonceOf(html: string): string | undefined {
+  return /<script nonce="([^"]+)"/.exec(html)?.[1];
+}
 
-export function panel(_type: string, title: string) {
+/** The panels that are open: what their pages say and hear. */
+export const pages: {
+  readonly said: EventEmitter<unknown>;
+  readonly heard: unknown[];
+  readonly close: () => void;
+  readonly show: (isVisible: boolean) => void;
+  /** Its script starts. */
+  readonly start: () => void;
+  readonly column: unknown;
+  html: string;
+}[] = [];
+
+export function panel(_type: string, title: string, place?: unknown, options = {}) {
   const said = new EventEmitter<unknown>();
   const closed = new EventEmitter<undefined>();
+  const changed = new EventEmitter<undefined>();
   const heard: unknown[] = [];
   const page = {
     said,
     heard,
+    column: (place as { viewColumn?: unknown } | undefined)?.viewColumn,
+    html: "",
     close: () => {
       pages.splice(pages.indexOf(page), 1);
       closed.fire(undefined);
     },
+    start: () => {
+      said.fire({ type: "ready", nonce: nonceOf(page.html) });
+    },
+    show: (isVisible: boolean) => {
+      made.visible = isVisible;
+      changed.fire(undefined);
+    },
   };
   pages.push(page);
   const webview = {
-    html: "",
+    get html() {
+      return page.html;
+    },
+    set html(html: string) {
+      page.html = html;
+    },
     cspSource: "",
     asWebviewUri: (uri: unknown) => uri,
     onDidReceiveMessage: said.event,
     postMessage: (message: unknown) => Promise.resolve(heard.push(message) > 0),
   };
-  return { title, webview, onDidDispose: closed.event };
+  const made = {
+    title,
+    webview,
+    options,
+    viewColumn: page.column,
+    visible: true,
+    active: false,
+    dispose: page.close,
+    onDidDispose: closed.event,
+    onDidChangeViewState: changed.event,
+  };
+  return made;
 }
 
 /** Providers of servers for agents, what was copied, and the commands that were registered. */

@@ -1,7 +1,7 @@
 // First, so that the panel finds it under the name vscode.
 import "./vscode";
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, mock } from "node:test";
 import type * as vscode from "vscode";
 import type { PageName } from "../src/panels/frame";
 import { ModelPanel } from "../src/panels/modelPanel";
@@ -13,6 +13,7 @@ const MODEL = { program: "/models/yolo" };
 /** A view of a page, over programs that can be looked at. */
 function viewOf(name: PageName, canOpen = true) {
   const opened: unknown[] = [];
+  const closed: unknown[] = [];
   const programs = {
     current: { name: "yolo", model: MODEL, session: undefined },
     onDidChange: new EventEmitter().event,
@@ -21,7 +22,7 @@ function viewOf(name: PageName, canOpen = true) {
       opened.push(model);
       return Promise.resolve(canOpen);
     },
-    close: () => undefined,
+    close: (view: object) => closed.push(view),
   };
   const view = new ModelPanel(name, name, "/extension" as never, programs as unknown as CurrentProgram);
   /** As VS Code brings a tab back after a reload of the window. */
@@ -32,7 +33,7 @@ function viewOf(name: PageName, canOpen = true) {
     await view.deserializeWebviewPanel(tab as unknown as vscode.WebviewPanel, state as never);
     return { tab, page, isClosed };
   };
-  return { opened, restored };
+  return { opened, closed, restored, view };
 }
 
 describe("a view after a reload of the window", () => {
@@ -58,5 +59,29 @@ describe("a view after a reload of the window", () => {
   it("is closed where its model is not known, or cannot be read any more", async () => {
     assert.equal((await viewOf("graph").restored(undefined)).isClosed, true);
     assert.equal((await viewOf("graph", false).restored({ model: MODEL })).isClosed, true);
+  });
+});
+
+describe("a view that VS Code leaves blank", () => {
+  it("comes in another panel of the same column, and keeps its model", async () => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      pages.length = 0;
+      const { opened, closed, view } = viewOf("compare");
+      await view.show();
+      const [blank] = pages;
+      for (let second = 0; second < 14; second++) mock.timers.tick(1000);
+      assert.deepEqual(
+        pages.map((page) => [page === blank, page.column]),
+        [[false, 2]],
+      );
+      assert.deepEqual([opened, closed], [[undefined], []]);
+      pages[0]?.said.fire({ type: "ready" });
+      assert.deepEqual(pages[0]?.heard, [{ type: "session", name: "yolo", model: MODEL, isDebugged: false }]);
+      pages[0].close();
+      assert.deepEqual(closed, [view]);
+    } finally {
+      mock.timers.reset();
+    }
   });
 });

@@ -53,3 +53,17 @@ describe("names that are listed together", () => {
     assert.equal(new Set(labelsOf(names, 8).values()).size, 3);
   });
 });
+
+describe("names that differ in words that say nothing", () => {
+  const names = [
+    "softmax16_Softmax",
+    "softmax16_Softmax_f32",
+    "load_relu4_Relu_filter_reorderd",
+    "load_conv8_Conv_filter",
+  ];
+  for (const length of [4, 8, 10, 16])
+    it(`are told apart in about ${String(length)} letters`, () => {
+      const all = [...names, ...names.map((name) => `${name}_f16_f32_f16`), "flatten12_Flattengemm15_Gemm_f16"];
+      assert.equal(new Set(labelsOf(all, length).values()).size, all.length);
+    });
+});

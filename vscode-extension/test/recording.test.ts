@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, beforeEach, describe, it } from "node:test";
 import type * as vscode from "vscode";
-import { isMeant } from "../pages/model/filter";
+import { isMeant } from "../pages/model/rows";
 import type { Installation } from "../src/adapter/installation";
 import type { Contents } from "../src/container/contents";
 import { Links } from "../src/container/links";

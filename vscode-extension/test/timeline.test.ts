@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Span, ticks } from "../pages/shared/ticks";
+import { bundled } from "../pages/timeline/flows";
 import { firstAfter, levelAt, timeOf, timelineOf } from "../pages/timeline/model";
 import { Rows } from "../pages/timeline/rows";
 import { partsOf, sumOf, total } from "../pages/timeline/summary";
@@ -123,6 +124,31 @@ describe("the timeline", () => {
     assert.ok(folded.height < open.height);
     const title = folded.all[2] ?? assert.fail();
     assert.equal(folded.middleOf(0), title.top + title.height / 2, "command 0 runs on core 1");
+  });
+
+  it("takes the height that there is, up to three times its least", () => {
+    const least = new Rows(timeline, new Set());
+    assert.equal(new Rows(timeline, new Set(), least.height - 50).height, least.height);
+    const taller = new Rows(timeline, new Set(), least.height + 100);
+    assert.ok(taller.height > least.height + 90 && taller.height <= least.height + 100, String(taller.height));
+    assert.ok(new Rows(timeline, new Set(), 10_000).height < 3 * least.height);
+    const [track] = taller.all;
+    assert.ok(track?.kind === "track" && track.ops < track.height);
+    assert.equal(taller.middleOf(1), track.top + (track.ops + track.height) / 2);
+  });
+
+  it("has one arrow for those between the same rows that begin and end near each other", () => {
+    const arrow = { left: 81, top: 30, right: 202, bottom: 70 };
+    const arrows = [{ ...arrow, top: 50 }, arrow, { ...arrow, left: 83, right: 206 }, { ...arrow, right: 300 }];
+    assert.deepEqual(
+      bundled(arrows).map(({ left, right, count }) => [left, right, count]),
+      [
+        [82, 204, 2],
+        [81, 202, 1],
+        [81, 300, 1],
+      ],
+    );
+    assert.deepEqual(bundled([]), []);
   });
 });
 

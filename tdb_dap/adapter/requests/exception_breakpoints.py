@@ -128,11 +128,16 @@ def _answer(session: Session, name: str) -> Breakpoint:
     if name == _GROUP.filter:
         return Breakpoint(verified=True)
     if name not in FILTERS:
-        return Breakpoint(verified=False, message=f"there is no filter {name!r}", reason="failed")
+        return Breakpoint(
+            verified=False, message=session.traits.localised("there is no filter {!r}", name), reason="failed"
+        )
     if FILTERS[name].needs_reference and session.has_program and not _compares(session):
-        return Breakpoint(verified=False, message=missing_for_verdicts(session), reason="failed")
+        message = session.traits.localised(missing_for_verdicts(session))
+        return Breakpoint(verified=False, message=message, reason="failed")
     if FILTERS[name].needs_lockstep and session.has_program and not session.debugger.machine.compares:
-        message = 'nothing to compare with; set `backend` to "lockstep" in the launch configuration'
+        message = session.traits.localised(
+            'nothing to compare with; set `backend` to "lockstep" in the launch configuration'
+        )
         return Breakpoint(verified=False, message=message, reason="failed")
     return Breakpoint(verified=True)
 

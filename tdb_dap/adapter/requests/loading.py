@@ -90,9 +90,8 @@ def open_program(session: Session, configuration: Configuration) -> Debugger:
     from tdb_dap.tools.opening import open_debugger
     from tdb_dap.tools.profile.measured import measured_times
 
-    progress = (
-        Progress(session.event, f"Loading {Path(configuration.program).name}", 0) if session.traits.progress else None
-    )
+    title = session.traits.localised("Loading {}", Path(configuration.program).name)
+    progress = Progress(session.event, title, 0) if session.traits.progress else None
 
     def loading(message: str) -> None:
         session.check_withdrawn()

@@ -40,7 +40,10 @@ _HINTS: dict[Level, Literal["label", "subtle"]] = {"location": "label", "origin"
 def threads(session: Session) -> ThreadsResponseBody:
     """One thread for each core."""
     cores = session.debugger.program.core_count if session.has_program else 1
-    return ThreadsResponseBody(threads=[Thread(id=thread_id(core), name=f"core {core}") for core in range(cores)])
+    name = session.traits.localised
+    return ThreadsResponseBody(
+        threads=[Thread(id=thread_id(core), name=name("core {}", core)) for core in range(cores)]
+    )
 
 
 @request("stackTrace", capability="supportsDelayedStackTraceLoading")

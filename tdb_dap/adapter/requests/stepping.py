@@ -126,7 +126,7 @@ def _progress(session: Session, debugger: Debugger) -> Iterator[None]:
     if not session.traits.progress:
         yield
         return
-    progress = Progress(session.event, "Running", len(debugger.program.commands))
+    progress = Progress(session.event, session.traits.localised("Running"), len(debugger.program.commands))
 
     def update() -> None:
         progress.update(debugger.ordinal)

@@ -92,9 +92,11 @@ def stopped(session: Session, stop: Stop) -> None:
 def _description(session: Session, stop: Stop) -> str | None:
     """Text that the client shows instead of the bare reason; a run with edits says so."""
     description = stop.description or _DESCRIPTIONS.get(stop.reason)
+    say = session.traits.localised
+    made = say(description) if description else None
     if not session.debugger.machine.edits:
-        return description
-    return f"{description or f'Paused on {stop.reason}'} (edited run)"
+        return made
+    return say("{} (edited run)", made or say("Paused on {}", stop.reason))
 
 
 def end(session: Session, exit_code: int) -> None:
@@ -113,7 +115,7 @@ def end(session: Session, exit_code: int) -> None:
 def _show_outputs(session: Session) -> None:
     """One console line for each output of the net."""
     debugger = session.debugger
-    session.output(f"Finished: {debugger.ordinal:,} commands.")
+    session.output(session.traits.localised("Finished: {:,} commands.", debugger.ordinal))
     for tensor in debugger.program.outputs:
         value = Value(tensor.name, partial(debugger.machine.read, tensor.view), tensor.view)
         session.output(f"  {tensor.name} = {value.text()}")

@@ -32,7 +32,7 @@ def scopes(session: Session, arguments: ScopesArguments) -> ScopesResponseBody:
     return ScopesResponseBody(
         scopes=[
             Scope(
-                name=name,
+                name=session.traits.localised(name),
                 presentationHint=_HINTS.get(name),
                 variablesReference=session.handles.add_node(Node(name, named=children)),
                 expensive=name in _EXPENSIVE,

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from tdb_dap.adapter.protocol.types import InitializeRequestArguments
 from tdb_dap.adapter.session.ansi import styled
+from tdb_dap.adapter.session.localisation import localised
 from tdb_dap.engine.rendering.printable import visible
 
 
@@ -26,6 +27,7 @@ class Traits(Struct, frozen=True):
     memory_event: bool = False
     ansi: bool = False
     name: str = ""
+    locale: str = ""
     plain_category: Literal["console", "stdout"] = "console"
     """Of output that is neither an error nor important. VS Code shows the category of the debugger's own messages in
     the colour of warnings: https://github.com/microsoft/vscode/blob/main/src/vs/workbench/contrib/debug/browser/debugSession.ts
@@ -44,8 +46,14 @@ class Traits(Struct, frozen=True):
             memory_event=bool(arguments.supportsMemoryEvent),
             ansi=bool(arguments.supportsANSIStyling),
             name=arguments.clientName or arguments.clientID or "",
+            locale=arguments.locale or "",
             plain_category="stdout" if arguments.clientID == "vscode" else "console",
         )
+
+    def localised(self, text: str, *values: object) -> str:
+        """One of our texts in the client's language, with values in the place of its braces."""
+        made = localised(text, self.locale)
+        return made.format(*values) if values else made
 
     def text_out(self, text: str) -> str:
         """A value or a line of the console, with colours if the client shows them."""

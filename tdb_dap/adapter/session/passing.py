@@ -19,7 +19,7 @@ def passing(session: Session, title: str) -> Iterator[Callable[[int], None]]:
     Values that were read before are read again after it.
     """
     total = len(session.debugger.program.commands)
-    bar = Progress(session.event, title, total) if session.traits.progress else None
+    bar = Progress(session.event, session.traits.localised(title), total) if session.traits.progress else None
 
     def done(ordinal: int) -> None:
         session.check_withdrawn()

@@ -1,8 +1,8 @@
 // Each page at the width of a split editor and of a side bar, in the colours of three themes of VS Code and enlarged:
 // whether texts overlap or are cut off by the window, marks stand out from the ground, and axe has complaints.
 //
-// Environment: NETWORK (output of network.py), CORES (a model of eight cores), PYTHON; the pages must have been built.
-// SHOTS: pictures are left there.
+// Environment: NETWORK (output of network.py), CORES (a model of eight cores), RECORDING, LANGUAGE (output of
+// tests/llm_case.py), PYTHON; the pages must have been built. SHOTS: pictures are left there.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -14,7 +14,7 @@ import { Adapter } from "./adapter.mjs";
 import { Stage } from "./stage.mjs";
 import { faults } from "./visual.mjs";
 
-const { NETWORK, CORES, PYTHON, SHOTS } = process.env;
+const { NETWORK, CORES, RECORDING, LANGUAGE, PYTHON, SHOTS } = process.env;
 const here = dirname(fileURLToPath(import.meta.url));
 const DIST = join(here, "../../../vscode-extension/dist");
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -23,12 +23,13 @@ const THEMES = JSON.parse(readFileSync(join(here, "themes.json"), "utf8"));
 /** At 150 % a column of 460 pixels has room for 307. */
 const SIZES = [[460, 430], [307, 287], [250, 430]];
 const session = (name) => ({ type: "session", name, isDebugged: true });
-const time = async (adapter) => ({ type: "time", moment: await adapter.request("tdb/time"), ...(await adapter.request("tdb/marks", { compare: false })) });
+const time = async (adapter) => ({ type: "time", moment: await adapter.request("tdb/time"), ...(await adapter.request("tdb/marks", { compare: true })) });
 const tensor = { type: "show", subject: { expression: "in[0]" }, history: false };
+const model = async (adapter) => ({ type: "contents", contents: await adapter.request("tdb/model") });
 const point = { key: "1", title: "max(out[0]), name(out[0])", arguments: { text: "max(out[0]), min(out[0]), mean(out[0])" }, isRemovable: true };
 const traces = { type: "traces", points: [point, { ...point, key: "2", title: "max(in[0]) if max(in[0]) > 1" }], chosen: "1" };
 
-/** By name: the page, the model, what it is opened with, what it is sent then, and what is there once it is complete. */
+/** By name: the page, the program, what it is opened with, what it is sent then, and what is there once it is complete. */
 const VIEWS = [
   { name: "compare", page: "compare", complete: "tr.culprit" },
   { name: "graph", page: "graph", complete: ".node .face" },
@@ -38,8 +39,12 @@ const VIEWS = [
   { name: "tensor", page: "tensor", opening: tensor, complete: "body[data-complete=true] #statistics dt" },
   { name: "tensor-versions", page: "tensor", opening: { ...tensor, history: true }, complete: ".versions li canvas" },
   { name: "trace", page: "trace", then: traces, complete: ".sparkline path" },
-  { name: "timeline-cores", page: "timeline", cores: true, complete: ".ranking tbody tr" },
-  { name: "memory-cores", page: "memory", cores: true, complete: ".present tbody tr" },
+  { name: "model", page: "model", opening: model, complete: "section tbody tr" },
+  { name: "model-cores", page: "model", program: "cores", opening: model, complete: "section tbody tr" },
+  { name: "model-recording", page: "model", program: "recording", opening: model, complete: "section tbody tr" },
+  { name: "answer", page: "answer", program: "language", complete: ".candidates tbody tr" },
+  { name: "timeline-cores", page: "timeline", program: "cores", complete: ".ranking tbody tr" },
+  { name: "memory-cores", page: "memory", program: "cores", complete: ".present tbody tr" },
 ];
 
 describe("the pages", () => {
@@ -50,14 +55,20 @@ describe("the pages", () => {
     await adapters.network.request("tdb/travel", { ordinal: 937 }); // behind the wrong result
     adapters.cores = await Adapter.launch(PYTHON, CORES);
     await adapters.cores.request("tdb/travel", { ordinal: 60 });
+    adapters.recording = await Adapter.launch(PYTHON, RECORDING);
+    const asked = { prompt: [5, 17, 30], tokens: 12, reference: join(LANGUAGE, "float"), stopOnDifference: false };
+    adapters.language = await Adapter.launch(PYTHON, join(LANGUAGE, "exclamation"), asked);
+    const stopped = adapters.language.event("stopped");
+    await adapters.language.request("continue", { threadId: 1 });
+    await stopped; // at the end, with the answer
   });
   after(() => Promise.all(Object.values(adapters).map((adapter) => adapter.close())));
 
-  for (const { name, page, cores, opening, then, complete } of VIEWS)
+  for (const { name, page, program = "network", opening, then, complete } of VIEWS)
     describe(name, () => {
       for (const [width, height] of SIZES)
         it(`${width} x ${height}`, async () => {
-          const adapter = cores ? adapters.cores : adapters.network;
+          const adapter = adapters[program];
           const stage = await Stage.open(DIST, adapter, { width, height });
           try {
             const complaints = [];

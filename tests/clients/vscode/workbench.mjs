@@ -109,6 +109,16 @@ export class Workbench {
     }, [line, kind]);
   }
 
+  /** Wait until the cursor of the editor is on this line, whether or not the keyboard is there. */
+  async cursorAt(line) {
+    await this.page.locator(".editor-instance .active-line-number", { hasText: new RegExp(`^\\s*${line}\\s*$`) }).first().waitFor();
+  }
+
+  /** Wait until the keyboard is in a page of an extension. */
+  keyboardInPage() {
+    return eventually("the keyboard in a page", () => this.page.evaluate(() => document.activeElement?.localName === "iframe"));
+  }
+
   /** Number and first words of the line that is marked yellow: where the program stands. */
   async yellowLine() {
     return this.page.evaluate(() => {

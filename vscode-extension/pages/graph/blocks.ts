@@ -1,4 +1,4 @@
-/** Blocks of a graph: layer groups, and what stands between them; each is one box until it is opened. */
+/** Blocks of a graph: by name, or layer groups and what stands between them; each is one box until it is opened. */
 import type { Graph, GraphEdge, GraphNode } from "../../src/protocol/generated";
 import { t } from "../shared/l10n";
 
@@ -12,6 +12,7 @@ const KINDS = 2;
 export interface Block {
   readonly id: string;
   readonly title: string;
+  /** Those of blocks in it, too. */
   readonly nodes: readonly GraphNode[];
 }
 
@@ -23,7 +24,7 @@ export interface Visible {
   readonly closed: ReadonlyMap<string, Block>;
 }
 
-/** The blocks in the order of the file; every node is in one of them. */
+/** Layer groups and runs of ops between them, in the order of the file; every node is in one of them. */
 export function blocksOf({ nodes }: Pick<Graph, "nodes">): Block[] {
   const blocks: Block[] = [];
   let run: GraphNode[] = [];
@@ -53,19 +54,34 @@ export function blocksOf({ nodes }: Pick<Graph, "nodes">): Block[] {
   return blocks;
 }
 
-/** `open`: ids of blocks. Between two closed blocks there is one edge, however many values flow. */
-export function visible(graph: Graph, blocks: readonly Block[], open: ReadonlySet<string>): Visible {
+/**
+ * `blocks`: those around others before these; `open`: ids of blocks. Between two closed blocks there is one edge, however
+ * many values flow.
+ */
+export function visible(
+  graph: Pick<Graph, "nodes" | "edges">,
+  blocks: readonly Block[],
+  open: ReadonlySet<string>,
+): Visible {
   const closed = new Map<string, Block>();
   const shown = new Map<string, string>();
-  const nodes: GraphNode[] = [];
   for (const block of blocks) {
-    const isOpen = open.has(block.id) || block.nodes.length === 1;
-    if (isOpen) nodes.push(...block.nodes);
-    else {
-      closed.set(block.id, block);
+    const isAround = block.nodes.some(({ id }) => shown.has(id));
+    if (isAround || open.has(block.id) || block.nodes.length === 1) continue;
+    closed.set(block.id, block);
+    for (const { id } of block.nodes) shown.set(id, block.id);
+  }
+  const nodes: GraphNode[] = [];
+  const made = new Set<string>();
+  for (const node of graph.nodes) {
+    const block = closed.get(shown.get(node.id) ?? "");
+    if (block === undefined) {
+      shown.set(node.id, node.id);
+      nodes.push(node);
+    } else if (!made.has(block.id)) {
+      made.add(block.id);
       nodes.push(nodeOf(block));
     }
-    for (const { id } of block.nodes) shown.set(id, isOpen ? id : block.id);
   }
   const edges = new Map<string, GraphEdge>();
   for (const { tail, head, value } of graph.edges) {

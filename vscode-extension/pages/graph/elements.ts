@@ -14,6 +14,8 @@ export const LETTERS = 24;
 const TEXT_LINE = 13;
 /** Pixels of the round corners of a box and of a frame. */
 const CORNER = { node: 4, frame: 6 } as const;
+/** Pixels of the mark of weights. */
+const BADGE = { width: 22, height: 13 } as const;
 /** Position of a frame's title, in pixels from the upper left corner of the frame. */
 const FRAME_TITLE = { right: 8, up: 4 } as const;
 /** The tip of an edge: its own units, and its size in line widths. */
@@ -35,13 +37,20 @@ export function arrow(): SVGElement {
   );
 }
 
-/** A box with three lines of text. `name`: the node's, as short as there is room; `block`: how many ops a closed block has. */
+/** What a box shows besides its node: `name`: as short as there is room; `block`: how many ops a closed block has. */
+export interface Words {
+  readonly name: string;
+  readonly block: number | undefined;
+  /** The loads of weights that the op reads. */
+  readonly weights: readonly GraphNode[];
+}
+
+/** A box with three lines of text. */
 export function boxElement(
   node: GraphNode,
   { x, y }: Point,
   paint: Paint,
-  name: string,
-  block: number | undefined,
+  { name, block, weights }: Words,
 ): SVGElement {
   const text = (line: number, content: string, kind: string) =>
     svg(
@@ -58,25 +67,48 @@ export function boxElement(
     );
   const rectangle = { width: NODE.width, height: NODE.height, rx: CORNER.node };
   const [left, top] = [x - NODE.width / 2, y - NODE.height / 2];
+  const filled = (kind: string, shift: number) => {
+    const made = svg("rect", { class: kind, x: left + shift, y: top + shift, ...rectangle, fill: paint.color });
+    made.style.setProperty("--paint", paint.color);
+    return made;
+  };
   return svg(
     "g",
     {
-      class: block === undefined ? "node" : "node block",
+      class: `node${block === undefined ? "" : " block"}${paint.isCulprit === true ? " culprit" : ""}`,
       "data-id": node.id,
       "data-line": node.line,
       "data-opcode": node.opcode,
     },
     svg("title", {}, titleOf(node, paint)),
-    ...(block === undefined
-      ? []
-      : [svg("rect", { class: "shade", x: left + 3, y: top + 3, ...rectangle, fill: paint.color })]),
-    svg("rect", { class: "face", x: left, y: top, ...rectangle, fill: paint.color }),
+    ...(block === undefined ? [] : [filled("shade", 3)]),
+    filled("face", 0),
     text(1, elided(node.opcode.replace(/^tpu\./, ""), LETTERS), "opcode"),
     text(2, name, "name"),
     text(
       3,
       block === undefined ? elided(type(node.dtype, node.shape), LETTERS) : t("{0} ops, click to open", block),
       "type",
+    ),
+    ...(weights.length === 0 ? [] : [badge(left + NODE.width - BADGE.width - 3, top + 3, weights)]),
+  );
+}
+
+/** A mark that says how many weights an op reads, and in its hover which. */
+function badge(x: number, y: number, weights: readonly GraphNode[]): SVGElement {
+  const lines = weights.map(({ name, dtype, shape, line }) => `${name} ${type(dtype, shape)}, ${t("line {0}", line)}`);
+  return svg(
+    "g",
+    { class: "badge" },
+    svg("title", {}, lines.join("\n")),
+    svg("path", {
+      class: "ground",
+      d: `M${String(x)} ${String(y)}h${String(BADGE.width)}v${String(BADGE.height)}h-${String(BADGE.width)}z`,
+    }),
+    svg(
+      "text",
+      { x: x + BADGE.width / 2, y: y + BADGE.height - 3, "text-anchor": "middle" },
+      `W${weights.length > 1 ? String(weights.length) : ""}`,
     ),
   );
 }
@@ -132,7 +164,11 @@ export function farElements(
   });
   return [
     svg("path", { class: "edge", d: lines.join("") }),
-    ...[...areas].map(([fill, area]) => svg("path", { class: "far", d: area.join(""), fill })),
+    ...[...areas].map(([fill, area]) => {
+      const made = svg("path", { class: "far", d: area.join(""), fill });
+      made.style.setProperty("--paint", fill);
+      return made;
+    }),
   ];
 }
 

@@ -20,11 +20,14 @@ const CHOICES: readonly [Colouring, string][] = [
   ["time", t("colour: time")],
   ["verdict", t("colour: comparison")],
 ];
+/** Comparing replays the run: where it takes longer, it is done when it is asked for. */
+const FAST_MILLISECONDS = 2000;
 const choice = html(
   "select",
   {
     "aria-label": t("Colour by"),
     change: () => {
+      isChosen = true;
       recolour();
     },
   },
@@ -34,7 +37,7 @@ const constants = html("input", {
   type: "checkbox",
   id: "constants",
   change: () => {
-    load().catch(failed);
+    load(isDebugged).catch(failed);
   },
 });
 const status = html("span", { class: "status", role: "status" });
@@ -87,6 +90,9 @@ const search = new Search<GraphNode>(t("Search ops"), {
 let graph: Graph | undefined;
 let paint: (node: GraphNode) => Paint = (node) => ({ color: node.color, note: node.note });
 let lines: readonly number[] = [];
+/** Whether the colours have been chosen: until then they are the verdicts as soon as there are any. */
+let isChosen = false;
+let isDebugged = false;
 
 document.body.append(
   html(
@@ -123,6 +129,7 @@ follow({
   stopped: async () => {
     if (chosen() === "verdict") await colour();
     await mark();
+    await preferVerdicts();
   },
   ended: () => {
     status.textContent = graph === undefined ? t("Debug a model to see its graph.") : t("The session has ended.");
@@ -134,7 +141,8 @@ function chosen(): Colouring {
   return choice.value as Colouring;
 }
 
-async function load(): Promise<void> {
+async function load(debugged: boolean): Promise<void> {
+  isDebugged = debugged;
   status.textContent = t("Laying out the graph …");
   const found = await ask("tdb/graph", { weights: constants.checked });
   await new Promise(requestAnimationFrame); // the text is seen before the layout takes its time
@@ -143,6 +151,20 @@ async function load(): Promise<void> {
   performance.mark(COMPLETE);
   search.renew();
   await mark();
+  await colour();
+  await preferVerdicts();
+}
+
+/** With a reference the verdicts are of more use than anything else. */
+async function preferVerdicts(): Promise<void> {
+  if (isChosen || !isDebugged) return;
+  const start = performance.now();
+  const results = await ask("tdb/results").catch(() => undefined);
+  const isCompared = results?.rows.some(({ verdict }) => verdict === "pass" || verdict === "fail") === true;
+  if (performance.now() - start > FAST_MILLISECONDS) isChosen = true;
+  if (isChosen || !isCompared) return;
+  isChosen = true;
+  choice.value = "verdict";
   await colour();
 }
 

@@ -9,6 +9,8 @@ export type Colouring = "dtype" | "time" | "verdict";
 export interface Paint {
   readonly color: string;
   readonly note: string;
+  /** Whether it is the first op that differs, or has it. */
+  readonly isCulprit?: boolean;
 }
 
 /** As light as the adapter's, so that dark text can be read on all of them. */
@@ -33,7 +35,7 @@ export function byVerdict(results: ComparedRows): (node: GraphNode) => Paint {
   return (node) => {
     const op = node.opcode === "input" ? undefined : ops.get(node.line);
     if (op === undefined) return VERDICTS.unknown;
-    return op.isCulprit ? { ...VERDICTS.fail, note: t("first to differ") } : VERDICTS[op.verdict];
+    return op.isCulprit ? { ...VERDICTS.fail, note: t("first to differ"), isCulprit: true } : VERDICTS[op.verdict];
   };
 }
 
@@ -59,6 +61,8 @@ export function combined(colouring: Colouring): (paints: readonly Paint[]) => Pa
 }
 
 function worst(paints: readonly Paint[]): Paint {
+  const culprit = paints.find(({ isCulprit }) => isCulprit);
+  if (culprit !== undefined) return culprit;
   const order = [VERDICTS.fail, VERDICTS.pass, VERDICTS.excepted];
   return order.find(({ color }) => paints.some((paint) => paint.color === color)) ?? VERDICTS.unknown;
 }

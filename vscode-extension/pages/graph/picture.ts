@@ -2,30 +2,23 @@
 import type { Graph, GraphNode } from "../../src/protocol/generated";
 import { html, svg } from "../shared/dom";
 import { t } from "../shared/l10n";
-import { blocksOf, neighbour, visible, WHOLE_NODES, type Block, type Visible } from "./blocks";
-import { Camera, contains, grown, type Sight } from "./camera";
+import { badged, type Badged } from "./badges";
+import { neighbour, type Block, type Visible } from "./blocks";
+import { Camera } from "./camera";
 import { labelsOf } from "../shared/text";
-import { arrow, farElements, LETTERS } from "./elements";
+import { arrow, LETTERS } from "./elements";
 import { place, type Placed } from "./layout";
+import { Folding } from "./folding";
+import type { Listener } from "./listener";
 import { Minimap } from "./minimap";
 import { combined, type Paint } from "./model";
 import { savedText } from "./saving";
-import { sceneElements } from "./scene";
+import { sceneElements, type Scene } from "./scene";
 import { listen } from "./walking";
+import { World } from "./world";
 
-/** Scales of the picture: what its texts can be read from, and below which boxes have none. */
-const SCALE = { far: 0.3, readable: 0.8 } as const;
-/** Nodes up to which all have their elements, wherever they are. */
-const ALL_ELEMENTS = 400;
-
-export interface Listener {
-  chosen(node: GraphNode, block: Block | undefined): void;
-  opened(node: GraphNode): void;
-  /** Other nodes are drawn than before. */
-  changed(): void;
-  /** The search field is wanted. */
-  search(): void;
-}
+/** Scales of the picture: from which its texts can be made out, and read with ease. */
+const SCALE = { legible: 0.45, readable: 0.8 } as const;
 
 export class Picture {
   readonly element = html("div", { class: "picture" });
@@ -36,27 +29,29 @@ export class Picture {
       "Graph of the ops. Arrow keys follow the edges and go sideways, Enter goes to the line or opens a block, F folds the block, slash searches, plus and minus zoom.",
     ),
   });
-  private readonly world = svg("g");
+  private readonly world = new World();
   private readonly minimap = new Minimap((x, y) => {
     this.camera.centre({ x, y });
     this.move();
   });
+  /** Without the loads of weights, which are badges. */
   private graph: Graph = { nodes: [], edges: [], currentLines: [] };
+  private badges: Badged["badges"] = new Map();
+  private readers: Badged["readers"] = new Map();
   private labels: ReadonlyMap<string, string> = new Map();
-  private blocks: readonly Block[] = [];
-  private open = new Set<string>();
+  private folding = new Folding(this.graph);
+  /** Whether all is in sight, in columns. */
+  private isOverview = false;
   private shown: Visible = { nodes: [], edges: [], closed: new Map() };
   private placed: Placed | undefined;
   private selected: GraphNode | undefined;
   private current: readonly number[] = [];
   private paintOf: (node: GraphNode) => Paint = ({ color, note }) => ({ color, note });
   private combine = combined("dtype");
-  /** What elements have been made for. */
-  private made: (Sight & { readonly isFar: boolean }) | undefined;
   private readonly camera = new Camera(this.element);
 
   constructor(private readonly listener: Listener) {
-    this.surface.append(svg("defs", {}, arrow()), this.world);
+    this.surface.append(svg("defs", {}, arrow()), this.world.element);
     this.element.append(this.surface, this.minimap.element);
     new ResizeObserver(() => {
       this.move();
@@ -94,23 +89,24 @@ export class Picture {
     });
   }
 
-  /** Blocks of a large graph are closed, but for the first one and that of the ops that run next. */
+  /** Blocks of a large graph are closed, but for those of the ops that run next, or the first. */
   show(graph: Graph): void {
-    this.graph = graph;
+    const found = badged(graph);
+    this.graph = found.graph;
+    this.badges = found.badges;
+    this.readers = found.readers;
     this.labels = labelsOf(
-      graph.nodes.map(({ name }) => name),
+      this.graph.nodes.map(({ name }) => name),
       LETTERS,
     );
-    this.blocks = blocksOf(graph);
+    this.folding = new Folding(this.graph);
     this.selected = undefined;
-    const isWhole = graph.nodes.length <= WHOLE_NODES;
-    const first = this.blockOf((node) => graph.currentLines.includes(node.line)) ?? this.blocks[0];
-    this.open = new Set(isWhole ? this.blocks.map(({ id }) => id) : first ? [first.id] : []);
-    this.lay();
-    this.fit();
-    if (this.camera.scale < SCALE.readable) this.zoom(SCALE.readable / this.camera.scale); // then a part of it; `mark` chooses which
-    const start = this.nodeShown(first?.nodes[0]);
-    if (start !== undefined) this.reveal(start, true);
+    this.current = graph.currentLines;
+    this.isOverview = false;
+    const start = this.currentNode() ?? this.graph.nodes[0];
+    this.folding.begin(start);
+    this.layAndFit();
+    this.makeReadable(start); // then a part of it; `mark` chooses which
   }
 
   get isWhole(): boolean {
@@ -118,23 +114,23 @@ export class Picture {
   }
 
   get hasBlocks(): boolean {
-    return this.blocks.some(({ nodes }) => nodes.length > 1);
+    return this.folding.hasBlocks;
   }
 
   /** Open all blocks, or close all but that of what is selected. */
   openAll(isOpen: boolean): void {
     const kept = this.selected ?? this.currentNode();
-    this.open = new Set(isOpen ? this.blocks.map(({ id }) => id) : []);
+    this.isOverview = false;
+    this.folding.openAll(isOpen);
     this.lay();
-    const node = this.nodeShown(kept);
-    if (node !== undefined) this.reveal(node, true);
+    this.centre(kept);
   }
 
   /** `combine`: the paint of a closed block of those of its ops. */
   paint(paint: (node: GraphNode) => Paint, combine: (paints: readonly Paint[]) => Paint): void {
     this.paintOf = paint;
     this.combine = combine;
-    this.made = undefined;
+    this.world.forget();
     this.drawMinimap();
     this.move();
   }
@@ -144,34 +140,38 @@ export class Picture {
     this.current = lines;
     const node = this.currentNode();
     if (node !== undefined) this.unfold(node);
-    this.made = undefined;
+    this.world.forget();
     if (node !== undefined) this.reveal(node);
     else this.move();
   }
 
+  /** Of a load of weights, the op that reads them. */
   select(node: GraphNode): void {
-    if (!this.shown.closed.has(node.id)) this.unfold(node);
-    this.selected = node;
-    this.made = undefined;
-    this.reveal(node);
-    this.listener.chosen(node, this.shown.closed.get(node.id));
+    const found = this.readers.get(node.id) ?? node;
+    if (!this.shown.closed.has(found.id)) this.unfold(found);
+    this.selected = found;
+    this.world.forget();
+    this.reveal(found);
+    this.listener.chosen(found, this.shown.closed.get(found.id));
   }
 
-  /** Close the block of a node. */
+  /** Close the innermost block of a node that is open. */
   fold(node: GraphNode): void {
-    const block = this.blockOf(({ id }) => id === node.id);
-    if (block === undefined || !this.open.delete(block.id)) return;
-    this.keeping(node, () => {
-      this.lay();
-    });
+    const block = this.folding.close(node);
+    if (block === undefined) return;
+    this.layAgain(node);
     const shown = this.nodeShown(node);
     if (shown !== undefined) this.select(shown);
   }
 
-  /** Open a block, and choose its first op. */
+  /** Open a block, and choose the first that is in it. */
   unfoldBlock(block: Block): void {
     const [first] = block.nodes;
-    if (first !== undefined) this.select(first);
+    if (first === undefined) return;
+    this.folding.openBlock(block);
+    this.layAgain(first);
+    const shown = this.nodeShown(first);
+    if (shown !== undefined) this.select(shown);
   }
 
   /** `x`, `y`: pixels of what stays where it is, default: the middle. */
@@ -180,8 +180,14 @@ export class Picture {
     this.move();
   }
 
+  /** Show everything, in columns; where that is too small to be made out, with blocks closed. */
   fit(): void {
-    this.camera.fit(this.placed ?? { width: 1, height: 1 });
+    this.isOverview = true;
+    this.layAndFit();
+    if (this.camera.scale < SCALE.legible && !this.isWhole && !this.folding.isClosed) {
+      this.folding.openAll(false);
+      this.layAndFit();
+    }
     this.move();
   }
 
@@ -191,52 +197,56 @@ export class Picture {
 
   /** The whole picture, with the colours that the page's style gives it. */
   svgText(): string {
-    return savedText(this.placed ?? { width: 1, height: 1 }, this.elements(undefined), this.element);
+    const { placed } = this;
+    return placed === undefined ? "" : savedText(placed, sceneElements(this.scene(placed), undefined), this.element);
   }
 
-  private blockOf(is: (node: GraphNode) => boolean): Block | undefined {
-    return this.blocks.find(({ nodes }) => nodes.some(is));
-  }
-
+  /** Of a load of weights that runs next, the op that reads them. */
   private currentNode(): GraphNode | undefined {
-    return this.graph.nodes.find(({ line, opcode }) => opcode !== "input" && this.current.includes(line));
+    const isCurrent = ({ line, opcode }: GraphNode) => opcode !== "input" && this.current.includes(line);
+    return this.graph.nodes.find((node) => isCurrent(node) || this.badges.get(node.id)?.some(isCurrent) === true);
   }
 
   /** The node that stands for this one: itself, or its closed block. */
   private nodeShown(node: GraphNode | undefined): GraphNode | undefined {
-    const block = node && this.blockOf(({ id }) => id === node.id);
-    return this.shown.nodes.find(({ id }) => id === node?.id || (id === block?.id && this.shown.closed.has(id)));
+    return this.folding.standIn(node, this.shown);
   }
 
   private unfold(node: GraphNode): void {
-    const block = this.blockOf(({ id }) => id === node.id);
-    if (block === undefined || !this.shown.closed.has(block.id)) return;
-    this.open.add(block.id);
-    this.keeping(node, () => {
-      this.lay();
-    });
+    if (this.folding.openAround(node)) this.layAgain(node);
   }
 
-  /** Something that moves boxes, after which this one is where it was. */
-  private keeping(node: GraphNode, change: () => void): void {
-    const at = () => {
-      const shown = this.nodeShown(node);
-      return shown && this.placed?.nodes.get(shown.id);
-    };
+  /** With other blocks open than before; this node stays where it is, unless all was in sight. */
+  private layAgain(node: GraphNode): void {
+    const wasOverview = this.isOverview;
+    this.isOverview = false;
+    const at = () => this.placed?.nodes.get(this.nodeShown(node)?.id ?? "");
     const before = at();
-    change();
+    this.lay();
     const after = at();
-    if (before === undefined || after === undefined) return;
-    this.camera.follow(before, after);
-    this.move();
+    if (!wasOverview && before !== undefined && after !== undefined) this.camera.follow(before, after);
+    if (!wasOverview) this.move();
+    else this.makeReadable(node);
+  }
+
+  /** Large enough, with what stands for a node in the middle. */
+  private makeReadable(node: GraphNode | undefined): void {
+    if (this.camera.scale < SCALE.readable) this.camera.zoom(SCALE.readable / this.camera.scale);
+    this.centre(node);
   }
 
   private lay(): void {
-    this.shown = visible(this.graph, this.blocks, this.open);
-    this.placed = place(this.shown);
-    this.made = undefined;
+    this.shown = this.folding.shown;
+    const { clientWidth: width, clientHeight: height } = this.element;
+    this.placed = place(this.shown, this.isOverview ? { width, height } : undefined);
+    this.world.forget();
     this.drawMinimap();
     this.listener.changed();
+  }
+
+  private layAndFit(): void {
+    this.lay();
+    if (this.placed !== undefined) this.camera.fit(this.placed);
   }
 
   private drawMinimap(): void {
@@ -246,36 +256,20 @@ export class Picture {
 
   private paintShown(node: GraphNode): Paint {
     const block = this.shown.closed.get(node.id);
-    return block === undefined ? this.paintOf(node) : this.combine(block.nodes.map(this.paintOf));
+    const members = (block?.nodes ?? [node]).flatMap((one) => [one, ...(this.badges.get(one.id) ?? [])]);
+    const paints = members.map(this.paintOf);
+    const culprit = paints.find(({ isCulprit }) => isCulprit);
+    return culprit ?? (block === undefined ? this.paintOf(node) : this.combine(block.nodes.map(this.paintOf)));
   }
 
   private move(): void {
-    this.world.setAttribute("transform", this.camera.transform);
     this.minimap.look(this.camera.sight);
-    this.make();
+    if (this.placed !== undefined) this.world.draw(this.scene(this.placed), this.camera);
   }
 
-  /** Make the elements of what is in sight, unless they are there. */
-  private make(): void {
-    const { made, placed } = this;
-    const { sight, scale } = this.camera;
-    if (placed === undefined) return;
-    const isFar = scale < SCALE.far && this.shown.nodes.length > ALL_ELEMENTS;
-    if (made?.isFar === isFar && contains(made, sight)) return;
-    const all = { left: -Infinity, top: -Infinity, width: Infinity, height: Infinity };
-    const area = isFar || this.shown.nodes.length <= ALL_ELEMENTS ? all : grown(sight);
-    this.made = { ...area, isFar };
-    this.world.replaceChildren(
-      ...(isFar
-        ? farElements(placed, this.shown.nodes, (node) => this.paintShown(node).color)
-        : this.elements(area === all ? undefined : area)),
-    );
-  }
-
-  private elements(area: Sight | undefined): SVGElement[] {
-    const { placed, shown, selected, current, labels } = this;
-    if (placed === undefined) return [];
-    return sceneElements({ placed, shown, selected, current, labels, paint: (node) => this.paintShown(node) }, area);
+  private scene(placed: Placed): Scene {
+    const { shown, selected, current, labels, badges } = this;
+    return { placed, shown, selected, current, labels, badges, paint: (node) => this.paintShown(node) };
   }
 
   /** `always`: into the middle, even if it is in sight. */
@@ -284,6 +278,13 @@ export class Picture {
     if (at === undefined) return;
     this.camera.reveal(at, always);
     this.move();
+  }
+
+  /** Bring what stands for a node into the middle. */
+  private centre(node: GraphNode | undefined): void {
+    const shown = this.nodeShown(node);
+    if (shown === undefined) this.move();
+    else this.reveal(shown, true);
   }
 
   private start(): GraphNode | undefined {

@@ -19,9 +19,21 @@ export function savedText(
   for (const element of copy.querySelectorAll<SVGElement>("*")) {
     const style = getComputedStyle(element);
     for (const name of ["fill", "stroke", "stroke-width", "font-size", "font-weight", "fill-opacity"])
-      element.style.setProperty(name, style.getPropertyValue(name));
+      element.style.setProperty(name, plain(style.getPropertyValue(name)));
+    element.style.removeProperty("--paint");
     element.style.fontFamily = "sans-serif";
   }
   copy.remove();
   return new XMLSerializer().serializeToString(copy);
+}
+
+/** A colour as every program reads it. */
+function plain(value: string): string {
+  if (!value.startsWith("oklch")) return value;
+  const context = document.createElement("canvas").getContext("2d");
+  if (context === null) return value;
+  context.fillStyle = value;
+  context.fillRect(0, 0, 1, 1);
+  const [red = 0, green = 0, blue = 0] = context.getImageData(0, 0, 1, 1).data;
+  return `rgb(${String(red)}, ${String(green)}, ${String(blue)})`;
 }

@@ -16,10 +16,15 @@ export interface Scene {
   readonly current: readonly number[];
   /** Names that the boxes have room for; those of closed blocks are missing. */
   readonly labels: ReadonlyMap<string, string>;
+  /** Loads of weights by the op that reads them. */
+  readonly badges: ReadonlyMap<string, readonly GraphNode[]>;
   readonly paint: (node: GraphNode) => Paint;
 }
 
-/** Frames, edges and boxes in the order in which they are drawn; `area`: of those that reach into it. */
+/**
+ * Frames, edges and boxes in the order in which they are drawn, what runs next and the first that differs last; `area`: of
+ * those that reach into it.
+ */
 export function sceneElements(scene: Scene, area: Sight | undefined): SVGElement[] {
   const { placed, shown, selected } = scene;
   const inside = ({ x, y }: Point) =>
@@ -33,19 +38,17 @@ export function sceneElements(scene: Scene, area: Sight | undefined): SVGElement
     const at = placed.nodes.get(node.id);
     return at !== undefined && inside(at) ? [box(scene, node, at)] : [];
   });
-  return [...placed.frames.map(frameElement), ...edges, ...boxes];
+  const isLast = (element: SVGElement) => element.matches(".current, .selected, .culprit");
+  const last = boxes.filter(isLast);
+  return [...placed.frames.map(frameElement), ...edges, ...boxes.filter((one) => !isLast(one)), ...last];
 }
 
-function box({ shown, selected, current, labels, paint }: Scene, node: GraphNode, at: Point): SVGElement {
+function box({ shown, selected, current, labels, badges, paint }: Scene, node: GraphNode, at: Point): SVGElement {
   const block = shown.closed.get(node.id);
-  const element = boxElement(
-    node,
-    at,
-    paint(node),
-    labels.get(node.name) ?? elided(node.name, LETTERS),
-    block?.nodes.length,
-  );
-  const members = block?.nodes ?? [node];
+  const weights = badges.get(node.id) ?? [];
+  const name = labels.get(node.name) ?? elided(node.name, LETTERS);
+  const element = boxElement(node, at, paint(node), { name, block: block?.nodes.length, weights });
+  const members = (block?.nodes ?? [node]).flatMap((member) => [member, ...(badges.get(member.id) ?? [])]);
   element.classList.toggle(
     "current",
     members.some(({ line, opcode }) => opcode !== "input" && current.includes(line)),

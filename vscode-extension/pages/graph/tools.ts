@@ -31,16 +31,9 @@ export function zoomButtons(picture: Picture): HTMLElement[] {
 }
 
 export function legendElements(paints: readonly Paint[]): HTMLElement[] {
-  return paints.map(({ color, note }) =>
-    html(
-      "span",
-      {},
-      svg(
-        "svg",
-        { width: SWATCH, height: SWATCH, "aria-hidden": "true" },
-        svg("rect", { class: "swatch", width: SWATCH, height: SWATCH, fill: color }),
-      ),
-      ` ${note}`,
-    ),
-  );
+  return paints.map(({ color, note }) => {
+    const swatch = svg("rect", { class: "swatch", width: SWATCH, height: SWATCH, fill: color });
+    swatch.style.setProperty("--paint", color);
+    return html("span", {}, svg("svg", { width: SWATCH, height: SWATCH, "aria-hidden": "true" }, swatch), ` ${note}`);
+  });
 }

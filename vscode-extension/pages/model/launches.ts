@@ -1,42 +1,42 @@
 /** The launches of a recorded run as a table that can be filtered. */
+import type { Link } from "../../src/protocol/messages";
 import type { ModelLaunch } from "../../src/protocol/generated";
-import { html } from "../shared/dom";
 import { t } from "../shared/l10n";
 import { count } from "../shared/text";
-import { isMeant } from "./filter";
-import { link, table } from "./parts";
+import { follow, link, table, type Column } from "./parts";
+import { isMeant } from "./rows";
 
 export function launchTable(launches: readonly ModelLaunch[]): HTMLElement[] {
-  const [section] = table(
-    t("Launches"),
-    [t("launch"), t("net"), t("shapes of the inputs"), t("commands"), t("disassembly")],
-    launches.map(({ number, net, shapes, first, listingLine, commands }) => [
-      link(
-        String(number),
-        { to: "moment", ordinal: first, line: listingLine },
-        t("Travel there in a session, else show it in the disassembly"),
-      ),
-      net,
-      shapes,
-      count(commands),
-      link(t("command {0}", count(first)), { to: "listing", line: listingLine }, t("Show in the disassembly")),
-    ]),
-    [0, 3],
-  );
-  if (section === undefined) return [];
-  const rows = [...section.querySelectorAll("tbody > tr")];
-  const status = html("span", { class: "matches", role: "status" });
-  const field = html("input", {
-    type: "search",
-    placeholder: t("Number or net"),
-    "aria-label": t("Filter the launches"),
-    input: () => {
-      const meant = launches.map((launch) => isMeant(launch, field.value));
-      rows.forEach((row, index) => row.toggleAttribute("hidden", meant[index] !== true));
-      const { length } = meant.filter(Boolean);
-      status.textContent = length === launches.length ? "" : t("{0} of {1}", count(length), count(launches.length));
+  const moment = ({ first, listingLine }: ModelLaunch): Link => ({ to: "moment", ordinal: first, line: listingLine });
+  const columns: Column<ModelLaunch>[] = [
+    {
+      title: t("launch"),
+      isNumber: true,
+      value: ({ number }) => number,
+      cell: (launch) =>
+        link(String(launch.number), moment(launch), t("Travel there in a session, else show it in the disassembly")),
+    },
+    { title: t("net"), value: ({ net }) => net },
+    { title: t("shapes of the inputs"), isElastic: true, value: ({ shapes }) => shapes },
+    {
+      title: t("commands"),
+      isNumber: true,
+      isWide: true,
+      value: ({ commands }) => commands,
+      cell: ({ commands }) => count(commands),
+    },
+    {
+      title: t("disassembly"),
+      isWide: true,
+      value: ({ first }) => first,
+      cell: ({ first, listingLine }) =>
+        link(t("command {0}", count(first)), { to: "listing", line: listingLine }, t("Show in the disassembly")),
+    },
+  ];
+  return table(t("Launches"), columns, launches, {
+    search: { placeholder: t("Number or net"), label: t("Filter the launches"), isMeant },
+    opened: (launch) => {
+      follow(moment(launch));
     },
   });
-  section.querySelector("h2")?.after(html("div", { class: "filter" }, field, status));
-  return [section];
 }

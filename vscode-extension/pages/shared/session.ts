@@ -1,12 +1,12 @@
 /** Pages that show the current session, whichever that is. */
 import { textOf } from "../../src/protocol/errors";
 import type { FromModelPage, ToModelPage, TracePoint } from "../../src/protocol/messages";
-import { keep, listen, send } from "./host";
+import { keep, listen, send, takesKeyboard } from "./host";
 import { t } from "./l10n";
 import { count } from "./text";
 
 export function openLine(line: number): void {
-  send({ type: "open", line } satisfies FromModelPage);
+  send({ type: "open", line, takesKeyboard: takesKeyboard() } satisfies FromModelPage);
 }
 
 export function travel(ordinal: number): void {

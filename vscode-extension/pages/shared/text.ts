@@ -67,6 +67,7 @@ export function labelsOf(names: Iterable<string>, length: number): Map<string, s
       return [name, label.length <= length ? label : withoutWords(label, isTelling)];
     }),
   );
+  const longest = Math.max(0, ...[...rest.values()].map((text) => text.length));
   // Labels of different groups may turn out the same: give those more room, until none do.
   const labels = distinguished(rest, length);
   for (let more = length; ; more += MORE) {
@@ -74,7 +75,9 @@ export function labelsOf(names: Iterable<string>, length: number): Map<string, s
     for (const [name, label] of labels) names.set(label, [...(names.get(label) ?? []), name]);
     const alike = [...names.values()].filter((group) => group.length > 1).flat();
     if (alike.length === 0) return labels;
-    const texts = new Map(alike.map((name) => [name, rest.get(name) ?? name]));
+    // Without the words that say nothing two names may be the same: then only all of them tells them apart.
+    const isSpent = more > longest;
+    const texts = new Map(alike.map((name) => [name, isSpent ? name : (rest.get(name) ?? name)]));
     for (const [name, label] of distinguished(texts, more + MORE)) labels.set(name, label);
   }
 }
@@ -138,7 +141,7 @@ function shared(names: readonly string[], at: (name: string, i: number) => strin
   return i;
 }
 
-/** Texts by name, elided so that none are alike: of those that would be, what differs is kept as well. */
+/** Texts by name, elided so that none are alike but the same texts: of those that would be, what differs is kept as well. */
 function distinguished(texts: ReadonlyMap<string, string>, length: number): Map<string, string> {
   const alike = new Map<string, [string, string][]>();
   for (const [name, text] of texts) {
@@ -147,7 +150,7 @@ function distinguished(texts: ReadonlyMap<string, string>, length: number): Map<
   }
   const labels = new Map<string, string>();
   for (const [label, group] of alike) {
-    if (group.length === 1) {
+    if (group.every(([, text]) => text === group[0]?.[1])) {
       for (const [name] of group) labels.set(name, label);
       continue;
     }

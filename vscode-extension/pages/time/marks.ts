@@ -2,13 +2,15 @@
 import type { Mark } from "../../src/protocol/messages";
 import { button, html, svg } from "../shared/dom";
 import { t } from "../shared/l10n";
+import { clusters, type Cluster } from "./clusters";
 
-/** Pixels: of the strip, of half the slider's thumb, and of a mark's half. */
-const HEIGHT = 12;
+/** Pixels: of the strip, of half the slider's thumb, of half a mark, and of half the first op that differs. */
+const HEIGHT = 16;
 const THUMB = 8;
 const HALF = 4;
-/** Marks that have an element; of more, those nearest to now are of use. */
-const MOST = 400;
+const LARGE = 7;
+/** Marks of a cluster that its hover names. */
+const NAMED = 8;
 
 export class Marks {
   readonly element = html("div", { class: "marks" });
@@ -54,40 +56,50 @@ export class Marks {
 
   private draw(): void {
     const width = this.element.clientWidth - 2 * THUMB;
-    const near = [...this.marks]
-      .sort((one, other) => Math.abs(one.ordinal - this.now) - Math.abs(other.ordinal - this.now))
-      .slice(0, MOST);
-    this.strip.setAttribute("aria-label", t("{0} marks: breakpoints, edits, ops that differ, bookmarks", near.length));
-    this.strip.replaceChildren(
-      ...near.map(({ ordinal, kind, text }) => {
-        const x = THUMB + (ordinal / this.commands) * width;
-        const mark = svg(
-          "path",
-          { class: `mark ${kind}`, d: shape(kind, x) },
-          svg("title", {}, `${kindName(kind)}: ${text} (${String(ordinal)})`),
-        );
-        mark.addEventListener("click", () => {
-          this.go(ordinal);
-        });
-        return mark;
-      }),
+    const xOf = (ordinal: number) => THUMB + (ordinal / this.commands) * width;
+    const label = t("{0} marks: breakpoints, edits, ops that differ, bookmarks", this.marks.length);
+    this.strip.setAttribute("aria-label", label);
+    const first = this.marks.find(({ kind }) => kind === "failing");
+    // The first that differs is on top of all others.
+    const found = clusters(this.marks, ({ ordinal }) => xOf(ordinal), 2 * HALF).sort(
+      (one, other) => Number(one.marks[0] === first) - Number(other.marks[0] === first),
     );
+    this.strip.replaceChildren(...found.map((cluster) => this.mark(cluster, cluster.marks[0] === first)));
+  }
+
+  private mark({ x, marks: [first, ...others] }: Cluster, isLarge: boolean): SVGElement {
+    const { ordinal, kind } = first;
+    const texts = [first, ...others].slice(0, NAMED).map((mark) => `${mark.text} (${String(mark.ordinal)})`);
+    const more = 1 + others.length - texts.length;
+    const title = [kindName(kind), ...texts, ...(more > 0 ? [t("{0} more", more)] : [])];
+    const mark = svg(
+      "path",
+      { class: `mark ${kind}${isLarge ? " large" : ""}`, d: shape(kind, x, isLarge ? LARGE : HALF) },
+      svg("title", {}, texts.length > 1 ? title.join("\n") : title.join(": ")),
+    );
+    mark.addEventListener("click", () => {
+      this.go(ordinal);
+    });
+    return mark;
   }
 }
 
-/** Different shapes, since colours alone do not reach everybody. */
-function shape(kind: Mark["kind"], x: number): string {
-  const [middle, left, right] = [HEIGHT / 2, x - HALF, x + HALF];
+/** Different shapes, since colours alone do not reach everybody; `half`: of their width. */
+function shape(kind: Mark["kind"], x: number, half: number): string {
+  const middle = HEIGHT / 2;
+  const at = (right: number, down: number) => `${String(x + right * half)} ${String(middle + down * half)}`;
   switch (kind) {
-    case "breakpoint":
-      return `M${String(left)} ${String(middle)}a${String(HALF)} ${String(HALF)} 0 1 0 ${String(2 * HALF)} 0a${String(HALF)} ${String(HALF)} 0 1 0 -${String(2 * HALF)} 0z`;
+    case "breakpoint": {
+      const arc = `a${String(half)} ${String(half)} 0 1 0`;
+      return `M${at(-1, 0)}${arc} ${String(2 * half)} 0${arc} -${String(2 * half)} 0z`;
+    }
     case "failing":
-      return `M${String(left)} 2L${String(right)} ${String(HEIGHT - 2)}M${String(right)} 2L${String(left)} ${String(HEIGHT - 2)}`;
+      return `M${at(-1, -1)}L${at(1, 1)}M${at(1, -1)}L${at(-1, 1)}`;
     case "edit":
-      return `M${String(x)} 1L${String(right)} ${String(middle)}L${String(x)} ${String(HEIGHT - 1)}L${String(left)} ${String(middle)}z`;
+      return `M${at(0, -1)}L${at(1, 0)}L${at(0, 1)}L${at(-1, 0)}z`;
     case "agent":
     case "bookmark":
-      return `M${String(left + 1)} 0H${String(right - 1)}V${String(HEIGHT)}L${String(x)} ${String(HEIGHT - HALF)}L${String(left + 1)} ${String(HEIGHT)}z`;
+      return `M${at(-1, -1)}L${at(1, -1)}L${at(1, 1)}L${at(0, 0.5)}L${at(-1, 1)}z`;
   }
 }
 

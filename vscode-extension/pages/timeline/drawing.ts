@@ -9,7 +9,7 @@ import { press } from "./keys";
 import { firstAfter, levelAt, NOTHING, timeOf, type Slice, type Timeline } from "./model";
 import { GUTTER, Painter, RIGHT, timeX, type Picture } from "./painter";
 import { repainting, resize } from "./repainting";
-import { AXIS, foldedAtFirst, OPS, Rows, type Found } from "./rows";
+import { AXIS, foldedAtFirst, Rows, type Found } from "./rows";
 import { duration, Tip } from "./tip";
 
 /** The pointer drags when it has moved this far. */
@@ -29,7 +29,8 @@ export interface Listener {
 }
 
 export class Drawing {
-  readonly element = html("div", { class: "timeline" });
+  readonly element = html("div", { class: "scroll" });
+  private readonly plot = html("div", { class: "timeline" });
   private readonly canvas = html("canvas", {
     role: "application",
     tabindex: 0,
@@ -37,7 +38,7 @@ export class Drawing {
       "Timeline of the engines. Arrow keys go from op to op and between engines, Enter goes to the line, W and S zoom, A and D move, slash searches, F folds the core, Home shows all.",
     ),
   });
-  private readonly tip = new Tip(this.element);
+  private readonly tip = new Tip(this.plot);
   private timeline = NOTHING;
   private folded: Set<number> | undefined;
   private rows = new Rows(NOTHING, new Set());
@@ -49,13 +50,17 @@ export class Drawing {
   private flows: readonly (readonly [number, number])[] = [];
   private estimated = 0;
   private pointer: number | undefined;
-  private readonly draw = repainting(this.element, () => {
+  private readonly draw = repainting(this.plot, () => {
     this.paint();
   });
   kinds: readonly string[] = [];
 
   constructor(private readonly listener: Listener) {
-    this.element.append(this.canvas, this.tip.element);
+    this.plot.append(this.canvas, this.tip.element);
+    this.element.append(this.plot);
+    new ResizeObserver(() => {
+      this.lay();
+    }).observe(this.element);
     this.listen();
   }
 
@@ -148,8 +153,8 @@ export class Drawing {
   }
 
   private lay(): void {
-    this.rows = new Rows(this.timeline, this.folded ?? new Set());
-    this.element.style.minHeight = `${String(this.rows.height)}px`;
+    this.rows = new Rows(this.timeline, this.folded ?? new Set(), this.element.clientHeight);
+    this.plot.style.minHeight = `${String(this.rows.height)}px`;
     this.draw();
   }
 
@@ -158,7 +163,7 @@ export class Drawing {
   }
 
   private get width(): number {
-    return Math.max(this.element.clientWidth - GUTTER - RIGHT, LEAST_PLOT);
+    return Math.max(this.plot.clientWidth - GUTTER - RIGHT, LEAST_PLOT);
   }
 
   private timeAt(x: number): number {
@@ -168,8 +173,8 @@ export class Drawing {
   private at(x: number, y: number): Found | undefined {
     const row = this.rows.at(y);
     if (row?.kind !== "track" || x < GUTTER) return undefined;
-    const { track, top } = row;
-    const slices = y - top < OPS ? track.ops : track.commands;
+    const { track, top, ops } = row;
+    const slices = y - top < ops ? track.ops : track.commands;
     const time = this.timeAt(x);
     const slice = slices[firstAfter(slices, time)];
     return slice !== undefined && slice.start <= time + this.span.length / this.width
@@ -277,21 +282,10 @@ export class Drawing {
     const context = this.canvas.getContext("2d");
     if (context === null) return;
     const ratio = window.devicePixelRatio;
-    resize(this.canvas, this.element.clientWidth, Math.max(this.rows.height, 1), ratio);
+    resize(this.canvas, this.plot.clientWidth, Math.max(this.rows.height, 1), ratio);
     context.scale(ratio, ratio);
-    const picture: Picture = {
-      timeline: this.timeline,
-      rows: this.rows,
-      span: this.span,
-      width: this.width,
-      kinds: this.kinds,
-      now: this.now,
-      selected: this.selected,
-      range: this.range,
-      matches: this.matches,
-      flows: this.flows,
-      estimated: this.estimated,
-    };
+    const { timeline, rows, span, width, kinds, now, selected, range, matches, flows, estimated } = this;
+    const picture: Picture = { timeline, rows, span, width, kinds, now, selected, range, matches, flows, estimated };
     new Painter(context, picture).paint();
     if (this.timeline === NOTHING) return;
     this.canvas.dataset.ordinal = String(this.ordinal);

@@ -82,12 +82,7 @@ document.body.append(
     status,
   ),
   legend,
-  html(
-    "div",
-    { class: "parts" },
-    html("main", { class: "left" }, html("div", { class: "scroll" }, drawing.element), about),
-    table,
-  ),
+  html("div", { class: "parts" }, html("main", { class: "left" }, drawing.element, about), table),
 );
 about.append(hint());
 

@@ -4,7 +4,8 @@ import { bytes } from "../shared/text";
 import { ticks, type Span } from "../shared/ticks";
 import { colourOf, themeColours, type Colours } from "./colours";
 import { firstAfter, type Counter, type Slice, type Timeline } from "./model";
-import { AXIS, COMMANDS, COUNTER, coreTitle, OPS, type Found, type Rows } from "./rows";
+import { bundled } from "./flows";
+import { AXIS, coreTitle, type Found, type Rows } from "./rows";
 
 /** All lengths are in pixels. Beside the tracks: their titles on the left, nothing on the right. */
 export const GUTTER = 130;
@@ -26,8 +27,8 @@ const MARK = 90;
 const OPACITY = { mark: 0.3, op: 0.85, command: 0.45, counter: 0.6, guessed: 0.25, range: 0.18 } as const;
 const SELECTED_LINE = 2;
 const NOW_LINE = 2;
-/** Of the arrows between commands: the bend, the tip, and how many are drawn. */
-const FLOW = { bend: 24, tip: 4, most: 60 } as const;
+/** Of the arrows between commands: the bend, the tip, the thickest line, and how many are drawn. */
+const FLOW = { bend: 24, tip: 3.5, thickest: 5, most: 60 } as const;
 /** Digits of a time on the axis. */
 const TIME_DIGITS = 8;
 
@@ -82,11 +83,12 @@ export class Painter {
             this.slices(ops, { isOp: true, top: row.top + index * height, height: Math.max(height - 1, 1) });
           });
       } else if (row.kind === "track") {
-        context.fillText(row.track.title, TITLE.left, row.top + OPS / 2, TITLE.room);
-        this.slices(row.track.ops, { isOp: true, top: row.top, height: OPS - 1 });
-        this.slices(row.track.commands, { isOp: false, top: row.top + OPS, height: COMMANDS });
+        const { top, height, ops, track } = row;
+        context.fillText(track.title, TITLE.left, top + ops / 2, TITLE.room);
+        this.slices(track.ops, { isOp: true, top, height: ops - 1 });
+        this.slices(track.commands, { isOp: false, top: top + ops, height: height - ops });
       } else {
-        this.counter(row.counter, row.top);
+        this.counter(row.counter, row.top, row.height);
       }
     }
     this.flows();
@@ -159,45 +161,54 @@ export class Painter {
     this.context.fillText(letters < text.length ? `${text.slice(0, Math.max(letters - 1, 1))}…` : text, x, y);
   }
 
-  private counter({ title, most, points }: Counter, top: number): void {
+  private counter({ title, most, points }: Counter, top: number, room: number): void {
     const { context, colours, picture } = this;
     context.fillStyle = colours.text;
-    context.fillText(title, TITLE.left, top + COUNTER / 2 - COUNTER_LINE, TITLE.room);
+    context.fillText(title, TITLE.left, top + room / 2 - COUNTER_LINE, TITLE.room);
     context.fillStyle = colours.faint;
-    context.fillText(t("up to {0}", bytes(most)), TITLE.left, top + COUNTER / 2 + COUNTER_LINE, TITLE.room);
+    context.fillText(t("up to {0}", bytes(most)), TITLE.left, top + room / 2 + COUNTER_LINE, TITLE.room);
     context.fillStyle = colours.palette[0] ?? colours.text;
     context.globalAlpha = OPACITY.counter;
     points.forEach(({ at, bytes: level }, index) => {
       const left = Math.max(this.x(at), GUTTER);
       const right = Math.min(this.x(points[index + 1]?.at ?? picture.timeline.stop), this.right);
-      const height = most > 0 ? (level / most) * COUNTER : 0;
-      if (right > left) context.fillRect(left, top + COUNTER - height, right - left, height);
+      const height = most > 0 ? (level / most) * room : 0;
+      if (right > left) context.fillRect(left, top + room - height, right - left, height);
     });
     context.globalAlpha = 1;
   }
 
-  /** Arrows from the end of what is waited for to the start of what waits. */
+  /** Arrows from the end of what is waited for to the start of what waits; a thicker one for several alike. */
   private flows(): void {
     const { context, colours, picture } = this;
     const { starts, durations } = picture.timeline;
-    context.strokeStyle = context.fillStyle = colours.text;
-    context.lineWidth = 1;
-    for (const [before, after] of picture.flows.slice(0, FLOW.most)) {
+    const arrows = picture.flows.flatMap(([before, after]) => {
       const [top, bottom] = [picture.rows.middleOf(before), picture.rows.middleOf(after)];
-      if (top === undefined || bottom === undefined) continue;
       const left = this.x((starts[before] ?? 0) + (durations[before] ?? 0));
       const right = this.x(starts[after] ?? 0);
-      if (right < GUTTER || left > this.right) continue;
+      return top === undefined || bottom === undefined || right < GUTTER || left > this.right
+        ? []
+        : [{ left, top, right, bottom }];
+    });
+    context.save();
+    context.beginPath();
+    context.rect(GUTTER, 0, picture.width, picture.rows.height);
+    context.clip();
+    context.strokeStyle = context.fillStyle = colours.text;
+    for (const { left, top, right, bottom, count } of bundled(arrows).slice(0, FLOW.most)) {
+      context.lineWidth = Math.min(1 + Math.log2(count), FLOW.thickest);
+      const tip = FLOW.tip + context.lineWidth / 2;
       context.beginPath();
       context.moveTo(left, top);
-      context.bezierCurveTo(left + FLOW.bend, top, right - FLOW.bend, bottom, right - FLOW.tip, bottom);
+      context.bezierCurveTo(left + FLOW.bend, top, right - FLOW.bend, bottom, right - tip, bottom);
       context.stroke();
       context.beginPath();
       context.moveTo(right, bottom);
-      context.lineTo(right - 2 * FLOW.tip, bottom - FLOW.tip);
-      context.lineTo(right - 2 * FLOW.tip, bottom + FLOW.tip);
+      context.lineTo(right - 2 * tip, bottom - tip);
+      context.lineTo(right - 2 * tip, bottom + tip);
       context.fill();
     }
+    context.restore();
   }
 
   private range(): void {

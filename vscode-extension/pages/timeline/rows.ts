@@ -2,19 +2,23 @@
 import { t } from "../shared/l10n";
 import type { Counter, Slice, Timeline, Track } from "./model";
 
-/** Heights: of the axis, of a core's title, of a track's ops and commands, of a counter, and what is between them. */
+/** Heights: of the axis, of a core's title, and what is between rows. */
 export const AXIS = 20;
-export const OPS = 20;
-export const COMMANDS = 16;
-export const COUNTER = 36;
 const CORE = 18;
 const GAP = 8;
+/** The least heights: of a track's ops and commands, of a counter. */
+const OPS = 20;
+const COMMANDS = 16;
+const COUNTER = 36;
+/** Where there is room, rows are up to this many times as high. */
+const MOST_STRETCH = 3;
 /** Cores up to which none is folded when the page opens; of more, the first is open. */
 const OPEN_CORES = 2;
 
 export type Row = { readonly top: number; readonly height: number } & (
   | { readonly kind: "core"; readonly core: number; readonly isFolded: boolean; readonly tracks: readonly Track[] }
-  | { readonly kind: "track"; readonly track: Track }
+  /** `ops`: height of the ops, above the commands. */
+  | { readonly kind: "track"; readonly track: Track; readonly ops: number }
   | { readonly kind: "counter"; readonly counter: Counter }
 );
 
@@ -29,24 +33,37 @@ export class Rows {
   readonly all: readonly Row[];
   readonly height: number;
 
-  constructor({ tracks, counters, cores }: Timeline, folded: ReadonlySet<number>) {
+  /** `room`: the height that is there for all rows. */
+  constructor({ tracks, counters, cores }: Timeline, folded: ReadonlySet<number>, room = 0) {
     const rows: Row[] = [];
     let top = AXIS;
+    const isShown = (core: number) => core < 0 || !folded.has(core);
+    const shown = {
+      tracks: tracks.filter(({ core }) => isShown(core)).length,
+      counters: counters.filter(({ core }) => isShown(core)).length,
+    };
+    const least = shown.tracks * (OPS + COMMANDS) + shown.counters * COUNTER;
+    const titles = cores.length > 1 ? cores.length * (CORE + 2) : 0;
+    const others = AXIS + titles + (shown.tracks + shown.counters) * GAP;
+    const stretch = Math.min(Math.max((room - others) / Math.max(least, 1), 1), MOST_STRETCH);
+    const stretched = (height: number) => Math.floor(height * stretch);
+    const ops = stretched(OPS);
     const add = (height: number, row: (place: { top: number; height: number }) => Row) => {
       rows.push(row({ top, height }));
       top += height + (height === CORE ? 2 : GAP);
+    };
+    const addCounter = (counter: Counter) => {
+      add(stretched(COUNTER), (place) => ({ ...place, kind: "counter", counter }));
     };
     for (const core of cores) {
       const own = tracks.filter((track) => track.core === core);
       const isFolded = folded.has(core);
       if (cores.length > 1) add(CORE, (place) => ({ ...place, kind: "core", core, isFolded, tracks: own }));
       if (isFolded) continue;
-      for (const track of own) add(OPS + COMMANDS, (place) => ({ ...place, kind: "track", track }));
-      for (const counter of counters.filter((one) => one.core === core))
-        add(COUNTER, (place) => ({ ...place, kind: "counter", counter }));
+      for (const track of own) add(ops + stretched(COMMANDS), (place) => ({ ...place, kind: "track", track, ops }));
+      counters.filter((one) => one.core === core).forEach(addCounter);
     }
-    for (const counter of counters.filter(({ core }) => core < 0))
-      add(COUNTER, (place) => ({ ...place, kind: "counter", counter }));
+    counters.filter(({ core }) => core < 0).forEach(addCounter);
     this.all = rows;
     this.height = top;
   }
@@ -70,7 +87,7 @@ export class Rows {
   /** Middle of the row that a command is drawn in; of a folded core its title. */
   middleOf(command: number): number | undefined {
     for (const row of this.all) {
-      if (row.kind === "track" && has(row.track, command)) return row.top + OPS + COMMANDS / 2;
+      if (row.kind === "track" && has(row.track, command)) return row.top + (row.ops + row.height) / 2;
       if (row.kind === "core" && row.isFolded && row.tracks.some((track) => has(track, command)))
         return row.top + row.height / 2;
     }

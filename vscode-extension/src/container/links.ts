@@ -20,9 +20,10 @@ export class Links {
     private readonly contents: Contents,
   ) {}
 
-  async follow(model: ModelReference, link: Link): Promise<void> {
+  /** `takesKeyboard`: whether a text that is opened does; a click in a tree leaves it there. */
+  async follow(model: ModelReference, link: Link, takesKeyboard = false): Promise<void> {
     try {
-      await this.go(model, link);
+      await this.go(model, link, takesKeyboard);
     } catch (error) {
       void vscode.window.showErrorMessage(vscode.l10n.t("TDB: {0}", textOf(error)));
     }
@@ -79,7 +80,7 @@ export class Links {
     }
   }
 
-  private async go(model: ModelReference, link: Link): Promise<void> {
+  private async go(model: ModelReference, link: Link, takesKeyboard = true): Promise<void> {
     switch (link.to) {
       case "debug":
         await debug(model);
@@ -96,7 +97,7 @@ export class Links {
     try {
       if (link.to === "moment" && lease.program.session !== undefined)
         await travel(lease.program.session, link.ordinal);
-      else await (link.to === "line" ? showLine(lease.program, link.line) : showListing(lease.program, link.line));
+      else await (link.to === "line" ? showLine : showListing)(lease.program, link.line, takesKeyboard);
     } finally {
       lease.release();
     }

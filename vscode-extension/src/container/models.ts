@@ -129,7 +129,7 @@ export function registerModels(
     vscode.commands.registerCommand(COMMANDS.refreshModels, refresh),
     vscode.commands.registerCommand(COMMANDS.debugNode, ({ model }: Node) => links.follow(model, { to: "debug" })),
     vscode.commands.registerCommand(COMMANDS.nodeListing, ({ model, listingLine }: Node) =>
-      links.follow(model, { to: "listing", line: listingLine ?? 1 }),
+      links.follow(model, { to: "listing", line: listingLine ?? 1 }, true),
     ),
     vscode.commands.registerCommand(INTERNAL.follow, (model: ModelReference, link: Link) => links.follow(model, link)),
   ];

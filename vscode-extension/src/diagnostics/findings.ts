@@ -31,3 +31,26 @@ export function merged<P extends LineProblem>(server: readonly P[], session: rea
   const known = new Set(server.map(key));
   return [...server, ...session.filter((problem) => !known.has(key(problem)))];
 }
+
+/** What is wrong with a model before it runs. */
+export interface FirstFinding {
+  readonly message: string;
+  /** Of the text, counted from 1. */
+  readonly line: number;
+  /** Of the command. */
+  readonly ordinal: number;
+}
+
+/** As VS Code numbers severities. */
+const ERROR = 0;
+
+/** The earliest error among the language server's problems that is about a command. */
+export function firstFinding(
+  problems: readonly (LineProblem & { readonly severity: number; readonly data?: unknown })[],
+): FirstFinding | undefined {
+  const found = problems.flatMap(({ message, range, severity, data }) => {
+    const ordinal = (data as { readonly ordinal?: unknown } | null | undefined)?.ordinal;
+    return severity === ERROR && typeof ordinal === "number" ? [{ message, line: range.start.line + 1, ordinal }] : [];
+  });
+  return found.sort((one, other) => one.ordinal - other.ordinal)[0];
+}

@@ -10,7 +10,8 @@ import type { FromEditorPage, ToEditorPage } from "../protocol/messages";
 import { NoDebugger, type Lease } from "../programs/pool";
 import type { ModelReference } from "../programs/program";
 import { pathOf, uriOf } from "../programs/uri";
-import { frame } from "./frame";
+import { Page } from "./page";
+import { isCovered } from "./room";
 
 /** A .bmodel or a recording in an editor: what it consists of, as tables with links, and a button to debug it. */
 export function registerModelEditor(
@@ -22,14 +23,13 @@ export function registerModelEditor(
   const root = context.extensionUri;
   const provider = (title: string): vscode.CustomReadonlyEditorProvider => ({
     openCustomDocument: (uri) => ({ uri, dispose: () => undefined }),
-    async resolveCustomEditor({ uri }, { webview, onDidDispose }) {
+    async resolveCustomEditor({ uri }, panel) {
       const program = (await programOfUri(uri)) ?? pathOf(uri);
-      webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(root, "dist")] };
-      const editor = new ModelEditor(program, webview, installation, contents, links);
-      onDidDispose(() => {
+      panel.webview.options = Page.options(root);
+      const editor = new ModelEditor(root, title, program, panel, installation, contents, links);
+      panel.onDidDispose(() => {
         editor.dispose();
       });
-      webview.html = frame(webview, root, "model", title);
     },
   });
   return [
@@ -39,6 +39,7 @@ export function registerModelEditor(
 }
 
 class ModelEditor implements vscode.Disposable {
+  private readonly page: Page<FromEditorPage>;
   private readonly disposables: vscode.Disposable[];
   private model: ModelReference;
   private lease: Lease | undefined;
@@ -46,14 +47,17 @@ class ModelEditor implements vscode.Disposable {
   private asked = 0;
 
   constructor(
+    root: vscode.Uri,
+    title: string,
     program: string,
-    private readonly webview: vscode.Webview,
+    private readonly panel: vscode.WebviewPanel,
     private readonly installation: SetUp,
     private readonly contents: Contents,
     private readonly links: Links,
   ) {
     this.model = { program };
-    webview.onDidReceiveMessage((message: FromEditorPage) => void this.receive(message));
+    this.page = new Page(root, "model", title, (message: FromEditorPage) => this.receive(message));
+    this.page.fill(panel);
     this.disposables = [
       installation.onDidChange(() => void this.show()),
       contents.onDidChange((program) => (program === this.lease?.program ? this.show() : undefined)),
@@ -82,14 +86,14 @@ class ModelEditor implements vscode.Disposable {
         await this.show();
         break;
       case "follow":
-        await this.links.follow(this.model, message.link);
+        await this.links.follow(this.model, message.link, message.takesKeyboard || isCovered(this.panel.viewColumn));
     }
   }
 
   /** The model stays loaded while it is shown: its links are about it. */
   private async show(): Promise<void> {
     const asked = ++this.asked;
-    await this.send({ type: "loading" });
+    this.send({ type: "loading" });
     try {
       const lease = await this.contents.program(this.model);
       if (this.isOver || asked !== this.asked) {
@@ -98,13 +102,13 @@ class ModelEditor implements vscode.Disposable {
       }
       this.lease?.release();
       this.lease = lease;
-      await this.send({ type: "contents", contents: await this.contents.of(this.model) });
+      this.send({ type: "contents", contents: await this.contents.of(this.model) });
     } catch (error) {
-      await this.send({ type: "failed", why: textOf(error), canSetUp: error instanceof NoDebugger });
+      this.send({ type: "failed", why: textOf(error), canSetUp: error instanceof NoDebugger });
     }
   }
 
-  private async send(message: ToEditorPage): Promise<void> {
-    if (!this.isOver) await this.webview.postMessage(message);
+  private send(message: ToEditorPage): void {
+    this.page.send(message);
   }
 }

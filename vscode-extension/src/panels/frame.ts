@@ -6,12 +6,17 @@ export type PageName = "tensor" | "time" | "compare" | "model" | "memory" | "gra
 /**
  * The HTML around one of the pages of pages/: its script and style, nothing from elsewhere, no script in the page itself.
  *
- * `title`: of the page, in the language of the editor. The page's other texts come with it as data, where they are
+ * `nonce`: of its script, another one each time. `title`: of the page, in the language of the editor. The page's other texts come with it as data, where they are
  * translated.
  */
-export function frame(webview: vscode.Webview, root: vscode.Uri, name: PageName, title: string): string {
+export function frame(
+  webview: vscode.Webview,
+  root: vscode.Uri,
+  name: PageName,
+  title: string,
+  nonce: string = crypto.randomUUID(),
+): string {
   const file = (kind: string) => webview.asWebviewUri(vscode.Uri.joinPath(root, "dist", `${name}.${kind}`)).toString();
-  const nonce = crypto.randomUUID();
   const policy = `default-src 'none'; img-src data: blob:; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'`;
   return `<!DOCTYPE html>
 <html lang="${vscode.env.language}">

@@ -7,8 +7,9 @@ import { debug, travelIn } from "../programs/debugging";
 import type { ModelReference, Program } from "../programs/program";
 import { showLine } from "../programs/sources";
 import { answer } from "./answer";
-import { frame, type PageName } from "./frame";
-import { makeRoom, VIEWS_COLUMN } from "./room";
+import type { PageName } from "./frame";
+import { Page } from "./page";
+import { isCovered, makeRoom, VIEWS_COLUMN } from "./room";
 
 /** Pages that show a model that is not being debugged. */
 const NEED_NO_SESSION: ReadonlySet<PageName> = new Set(["memory", "graph", "timeline"]);
@@ -19,6 +20,7 @@ const KEPT: ReadonlySet<PageName> = new Set(["answer", "trace"]);
 /** One of the pages of pages/ in a panel: it asks the adapter, and hears of each stop. */
 export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSerializer<PageState> {
   private panel: vscode.WebviewPanel | undefined;
+  private readonly page: Page<FromModelPage | Ask>;
   private readonly disposables: vscode.Disposable[];
 
   /** `name`: of the page, and of its files in dist; `title`: of its tab; `onReady`: the page can be told something. */
@@ -29,6 +31,15 @@ export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
     private readonly programs: CurrentProgram,
     private readonly onReady: () => void = () => undefined,
   ) {
+    this.page = new Page(
+      extension,
+      name,
+      title,
+      (message: FromModelPage | Ask) => this.receive(message),
+      () => {
+        this.replace();
+      },
+    );
     this.disposables = [
       vscode.window.registerWebviewPanelSerializer(this.viewType, this),
       programs.onDidChange(() => {
@@ -63,19 +74,23 @@ export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
     else this.panel.reveal(undefined, true);
   }
 
-  private create(preserveFocus: boolean): void {
+  private create(preserveFocus: boolean, viewColumn = VIEWS_COLUMN): void {
     this.adopt(
       vscode.window.createWebviewPanel(
         this.viewType,
         this.title,
-        { viewColumn: VIEWS_COLUMN, preserveFocus },
-        {
-          enableScripts: true,
-          retainContextWhenHidden: KEPT.has(this.name),
-          localResourceRoots: [vscode.Uri.joinPath(this.extension, "dist")],
-        },
+        { viewColumn, preserveFocus },
+        { ...Page.options(this.extension), retainContextWhenHidden: KEPT.has(this.name) },
       ),
     );
+  }
+
+  /** The new panel first: a group without tabs would be closed. */
+  private replace(): void {
+    const old = this.panel;
+    if (old === undefined) return;
+    this.create(!old.active, old.viewColumn);
+    old.dispose();
   }
 
   /** Fill a panel that was open before the window was reloaded; one that shows nothing without a session is closed. */
@@ -92,11 +107,11 @@ export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
   private adopt(panel: vscode.WebviewPanel): void {
     this.panel = panel;
     panel.onDidDispose(() => {
+      if (panel !== this.panel) return;
       this.panel = undefined;
       this.programs.close(this);
     });
-    panel.webview.onDidReceiveMessage((message: FromModelPage | Ask) => void this.receive(message));
-    panel.webview.html = frame(panel.webview, this.extension, this.name, this.title);
+    this.page.fill(panel);
   }
 
   private announce(): void {
@@ -107,7 +122,7 @@ export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
 
   /** Tell the page something, if there is one. */
   send(message: ToModelPage | Answer): void {
-    void this.panel?.webview.postMessage(message);
+    this.page.send(message);
   }
 
   private async receive(message: FromModelPage | Ask): Promise<void> {
@@ -136,7 +151,7 @@ async function act(
 ): Promise<void> {
   switch (message.type) {
     case "open":
-      await showLine(program, message.line);
+      await showLine(program, message.line, message.takesKeyboard || isCovered(column));
       break;
     case "travel":
       await makeRoom(column);

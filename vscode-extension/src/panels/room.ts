@@ -14,3 +14,8 @@ export async function makeRoom(column: vscode.ViewColumn | undefined): Promise<v
   const focus = isFirst ? "workbench.action.focusSecondEditorGroup" : "workbench.action.focusFirstEditorGroup";
   await vscode.commands.executeCommand(isAlone ? "workbench.action.newGroupLeft" : focus);
 }
+
+/** Whether a text that is opened covers a page in this column, which then has no use for the keyboard. */
+export function isCovered(column: vscode.ViewColumn | undefined): boolean {
+  return column === vscode.ViewColumn.One;
+}

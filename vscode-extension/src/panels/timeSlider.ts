@@ -6,7 +6,7 @@ import type { FromTimePage, ToTimePage } from "../protocol/messages";
 import type { SessionHub } from "../sessions/hub";
 import { request } from "../sessions/requests";
 import { Bookmarks } from "./bookmarks";
-import { frame } from "./frame";
+import { Page } from "./page";
 
 /** In the status bar: items of higher priority are further left. */
 const STATUS_PRIORITY = 10;
@@ -62,20 +62,22 @@ class Slider implements vscode.WebviewViewProvider {
   private moment: TimePoint | undefined;
   private marks: readonly TimeMark[] = [];
   private comparesFast = true;
+  private readonly page: Page<FromTimePage>;
 
   constructor(
     private readonly root: vscode.Uri,
     private readonly bookmarks: Bookmarks,
-  ) {}
+  ) {
+    this.page = new Page(root, "time", vscode.l10n.t("Time"), (message: FromTimePage) => this.receive(message));
+  }
 
   resolveWebviewView(view: vscode.WebviewView): void {
     this.view = view;
-    view.webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(this.root, "dist")] };
-    view.webview.onDidReceiveMessage((message: FromTimePage) => void this.receive(message));
+    view.webview.options = Page.options(this.root);
     view.onDidDispose(() => {
       this.view = undefined;
     });
-    view.webview.html = frame(view.webview, this.root, "time", vscode.l10n.t("Time"));
+    this.page.fill(view);
   }
 
   /** Of the active session; its marks follow. */
@@ -107,7 +109,7 @@ class Slider implements vscode.WebviewViewProvider {
   private send(moment: TimePoint | undefined): void {
     const marks = [...this.marks, ...this.bookmarks.of(vscode.debug.activeDebugSession)];
     const message: ToTimePage = { type: "time", moment, marks };
-    void this.view?.webview.postMessage(message);
+    this.page.send(message);
   }
 
   private async receive(message: FromTimePage): Promise<void> {

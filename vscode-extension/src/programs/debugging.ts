@@ -5,10 +5,10 @@ import { travel } from "../sessions/moment";
 import type { ModelReference, Program } from "./program";
 import { uriOf } from "./uri";
 
-/** Start a session of a model, of its net and stage. */
-export async function debug({ program, net, stage }: ModelReference): Promise<void> {
+/** Start a session of a model, of its net and stage. Whether it has started. */
+export async function debug({ program, net, stage }: ModelReference): Promise<boolean> {
   const folder = vscode.workspace.getWorkspaceFolder(uriOf(program));
-  await vscode.debug.startDebugging(folder, {
+  return vscode.debug.startDebugging(folder, {
     ...launchConfiguration(program),
     ...(net !== undefined && { net }),
     ...(stage !== undefined && { stage }),

@@ -4,26 +4,31 @@ import { request } from "../sessions/requests";
 import { LISTING, sameModel, SCHEME, type ModelReference, type Program } from "./program";
 import type { ProgramPool } from "./pool";
 
-/** Show a line, counted from 1, beside the views; the first without. */
-async function show(uri: vscode.Uri, line: number): Promise<void> {
+/** Show a line, counted from 1, beside the views. */
+async function show(uri: vscode.Uri, line: number, takesKeyboard: boolean): Promise<void> {
   const start = new vscode.Position(Math.max(0, line - 1), 0);
   await vscode.window.showTextDocument(uri, {
     viewColumn: vscode.ViewColumn.One,
     selection: new vscode.Range(start, start),
+    preserveFocus: !takesKeyboard,
   });
 }
 
-/** Show a line of final.mlir as the adapter counts, in the file that it is of; nothing where the model has none. */
-export async function showLine(program: Program, line: number): Promise<void> {
+/**
+ * Show a line of final.mlir as the adapter counts, in the file that it is of; nothing where the model has none. The
+ * keyboard stays where it is unless the line `takesKeyboard`.
+ */
+export async function showLine(program: Program, line: number, takesKeyboard: boolean): Promise<void> {
   const place = await request(program, "tdb/moment", { line });
-  if (place.source !== undefined && line >= 1) await show(program.uriOf(place.source), place.line ?? line);
+  if (place.source !== undefined && line >= 1)
+    await show(program.uriOf(place.source), place.line ?? line, takesKeyboard);
 }
 
 /** Show the commands of a program, one in a line. */
-export async function showListing(program: Program, line = 1): Promise<void> {
+export async function showListing(program: Program, line: number, takesKeyboard: boolean): Promise<void> {
   const { sources } = (await program.customRequest("loadedSources")) as { sources: { sourceReference?: number }[] };
   const listing = sources.find(({ sourceReference }) => sourceReference === LISTING);
-  if (listing !== undefined) await show(program.uriOf(listing), line);
+  if (listing !== undefined) await show(program.uriOf(listing), line, takesKeyboard);
 }
 
 type StaticSource = ModelReference & { readonly reference: number };

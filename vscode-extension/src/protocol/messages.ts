@@ -60,7 +60,8 @@ export interface PageState {
 
 export type FromModelPage =
   | { readonly type: "ready" }
-  | { readonly type: "open"; readonly line: number }
+  /** `takesKeyboard`: as after Enter, and not after a click. */
+  | { readonly type: "open"; readonly line: number; readonly takesKeyboard: boolean }
   | { readonly type: "travel"; readonly ordinal: number }
   /** `ordinal`: pinned to that moment. */
   | { readonly type: "tensor"; readonly expression: string; readonly ordinal?: number | undefined }
@@ -147,4 +148,5 @@ export type ToEditorPage =
 export type FromEditorPage =
   | { readonly type: "ready" | "setUp" }
   | { readonly type: "choose"; readonly net: string; readonly stage: number }
-  | { readonly type: "follow"; readonly link: Link };
+  /** `takesKeyboard`: as after Enter, and not after a click. */
+  | { readonly type: "follow"; readonly link: Link; readonly takesKeyboard: boolean };

@@ -4,7 +4,7 @@ import { showLine } from "../programs/sources";
 
 /** Show a line of final.mlir, counted from 1, beside the views. */
 export async function openLine(session: vscode.DebugSession, line: number): Promise<void> {
-  await showLine(sessionProgram(session), line);
+  await showLine(sessionProgram(session), line, false);
 }
 
 /** To the moment before a command. */

@@ -4,7 +4,7 @@ import type { TensorDescription } from "../../protocol/generated";
 import type { Answer, Ask, FromTensorPage, Subject, ToTensorPage } from "../../protocol/messages";
 import type { Program } from "../../programs/program";
 import { answer } from "../answer";
-import { frame } from "../frame";
+import { Page } from "../page";
 import { VIEWS_COLUMN } from "../room";
 import { fromBase64 } from "./bytes";
 import { fileOf } from "./save";
@@ -14,31 +14,48 @@ export const TENSOR_VIEW = "tdb.tensor";
 
 /** One tensor in an editor tab. It asks the adapter of its session for what it draws. */
 export class TensorPanel {
-  private readonly panel: vscode.WebviewPanel;
-  private readonly history: boolean;
-  private over = false;
+  private panel: vscode.WebviewPanel;
+  private readonly page: Page<FromTensorPage | Ask>;
 
   constructor(
-    root: vscode.Uri,
+    private readonly root: vscode.Uri,
     private asked: Pick<Program, "id" | "customRequest">,
     private readonly subject: Subject,
-    description: TensorDescription,
-    closed: (panel: TensorPanel) => void,
-    history = false,
+    { title }: TensorDescription,
+    private readonly closed: (panel: TensorPanel) => void,
+    private readonly history = false,
   ) {
-    this.panel = vscode.window.createWebviewPanel(TENSOR_VIEW, description.title, VIEWS_COLUMN, {
-      enableScripts: true,
-      retainContextWhenHidden: true,
-      localResourceRoots: [vscode.Uri.joinPath(root, "dist")],
+    this.page = new Page(
+      root,
+      "tensor",
+      vscode.l10n.t("Tensor"),
+      (message: FromTensorPage | Ask) => this.receive(message),
+      () => {
+        this.replace();
+      },
+    );
+    this.panel = this.open(title, VIEWS_COLUMN);
+  }
+
+  private open(title: string, viewColumn: vscode.ViewColumn, preserveFocus = false): vscode.WebviewPanel {
+    const panel = vscode.window.createWebviewPanel(
+      TENSOR_VIEW,
+      title,
+      { viewColumn, preserveFocus },
+      { ...Page.options(this.root), retainContextWhenHidden: true },
+    );
+    panel.onDidDispose(() => {
+      if (panel === this.panel) this.closed(this);
     });
-    const { webview } = this.panel;
-    webview.onDidReceiveMessage((message: FromTensorPage | Ask) => void this.receive(message));
-    webview.html = frame(webview, root, "tensor", vscode.l10n.t("Tensor"));
-    this.history = history;
-    this.panel.onDidDispose(() => {
-      this.over = true;
-      closed(this);
-    });
+    this.page.fill(panel);
+    return panel;
+  }
+
+  /** The new panel first: a group without tabs would be closed. */
+  private replace(): void {
+    const old = this.panel;
+    this.panel = this.open(old.title, old.viewColumn ?? VIEWS_COLUMN, !old.active);
+    old.dispose();
   }
 
   /** What it asks. */
@@ -62,7 +79,7 @@ export class TensorPanel {
   }
 
   private send(message: ToTensorPage | Answer): void {
-    if (!this.over) void this.panel.webview.postMessage(message);
+    this.page.send(message);
   }
 
   private async receive(message: FromTensorPage | Ask): Promise<void> {
