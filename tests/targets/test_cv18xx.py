@@ -25,7 +25,8 @@ def test_a_subnormal_bias_counts_as_zero(bias: int, expected: int) -> None:
         "opd0_seg": 1,
         "opd1_seg": 1,
         "opd_typ": 1,
-        "opd2_str": 3,
+        "opd1_str": 1,
+        "opd2_str": 2,
         "opd2_b_str": 16,
         "opd2_n": 1,
         "opd2_c": 1,
@@ -46,7 +47,8 @@ def test_a_subnormal_bias_counts_as_zero(bias: int, expected: int) -> None:
 
 def test_a_depthwise_convolution_with_results_of_16_bits_is_refused() -> None:
     chip = chip_named("CV181X")
-    bytes_ = {"opd0_seg": 1, "opd1_seg": 1, "opd0_sign": 1, "opd1_sign": 1, "res0_sign": 1}
+    bytes_ = {"opd0_seg": 1, "opd1_seg": 1, "opd0_sign": 1, "opd1_sign": 1, "opd2_sign": 1, "res0_sign": 1}
+    bytes_ |= {"rshift_typ": 1, "shift_typ": 1}
     described = command(chip, "conv.dw", tsk_opd_num=2, **ONE, **KERNEL, **ADDRESSES, **bytes_)
     with pytest.raises(NotSimulated, match="depthwise convolution with results of 16 bits"):
         chip.execute(described, empty(chip))
