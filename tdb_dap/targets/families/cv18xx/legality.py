@@ -43,12 +43,12 @@ def fields_agree(when: Callable[[Fields], bool], *pairs: tuple[str, str]) -> Rul
 
 
 def sign_follows(bound: Bound) -> str:
-    """The result is signed where one of the operands is."""
+    """The result is signed where one of the operands is; of floats signs say nothing, and compilers set any."""
     f = bound.fields
     if not 1 <= f.tsk_opd_num <= 3:
         return f"it has {f.tsk_opd_num} operands"
     signed = any(f.number(f"opd{index}_sign") for index in range(f.tsk_opd_num) if f.has(f"opd{index}_sign"))
-    if not f.has("res0_sign") or bool(f.res0_sign) == signed:
+    if is_float(f) or not f.has("res0_sign") or bool(f.res0_sign) == signed:
         return ""
     return f"its result is {'un' if signed else ''}signed, and its operands are not"
 
@@ -86,13 +86,17 @@ def _has_a_table_for_each_lane(bound: Bound) -> str:
 
 
 def _fit_together(bound: Bound) -> str:
-    """The right matrix has a row for each column of the left one, and the columns of the result."""
+    """The right matrix has a row for each column of the left one, and the lanes of the result.
+
+    Its width is that of the left matrix in its last lane; of its own columns a lane has as many as of the result.
+    """
     f = bound.fields
-    if f.opd0_c * f.opd0_w != f.opd1_n:
-        return f"its left matrix has {f.opd0_c * f.opd0_w} columns and its right one {f.opd1_n} rows"
-    if not is_float(f) and f.opd1_c * f.opd1_w != f.res0_c * f.res0_w:
-        return f"its right matrix has {f.opd1_c * f.opd1_w} columns and its result {f.res0_c * f.res0_w}"
-    return ""
+    columns = (f.opd0_c - 1) * f.opd0_w + f.opd1_w
+    if columns != f.opd1_n:
+        return f"its left matrix has {columns} columns and its right one {f.opd1_n} rows"
+    if f.opd1_c != f.res0_c:
+        return f"its right matrix has {f.opd1_c} lanes and its result {f.res0_c}"
+    return "" if f.opd0_n == f.res0_n else f"its left matrix has {f.opd0_n} rows and its result {f.res0_n}"
 
 
 COMMON = (fields_are(cmd_en=1), has_extents)
@@ -108,7 +112,7 @@ ELEMENTS = (
     fields_are(lambda f: f.sub in (4, 5), opd0_seg=1, res0_seg=1),
     fields_are(is_float, chl_quan=0),
     _has_planes_apart,
-    fields_agree(lambda f: f.sub in (4, 5), ("opd1_sign", "res0_sign")),
+    fields_agree(lambda f: f.sub in (4, 5) and not is_float(f), ("opd1_sign", "res0_sign")),
     fields_agree(lambda f: f.sub in (7, 8, 9), ("res0_seg", "opd0_seg")),
     fields_are(lambda f: f.sub in (7, 8, 9), relu=0),
     fields_are(lambda f: f.sub == 10, res0_seg=1, tsk_opd_num=1),
