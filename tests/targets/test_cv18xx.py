@@ -71,3 +71,53 @@ def test_the_index_of_an_infinity_is_that_of_one() -> None:
     memory.write(source, np.full(source.shape, 0x7FC0, np.uint16))
     with pytest.raises(NotSimulated, match="an index of NaN"):
         chip.execute(described, memory)
+
+
+MATRICES = {
+    "opd0_n": 2,
+    "opd0_c": 3,
+    "opd0_h": 1,
+    "opd0_w": 16,
+    "opd1_n": 36,
+    "opd1_c": 2,
+    "opd1_h": 1,
+    "opd1_w": 4,
+    "res0_n": 2,
+    "res0_c": 2,
+    "res0_h": 1,
+    "res0_w": 16,
+    "res0_seg": 1,
+    "opd0_seg": 1,
+    "opd1_seg": 1,
+    "opd2_n": 1,
+    "tsk_opd_num": 2,
+}
+"""A left matrix of 36 columns, 16 in a lane and 4 in the last one, and a right one of 32 columns."""
+
+
+@pytest.mark.parametrize(
+    ("breaks", "text"),
+    [
+        ({}, ""),
+        ({"opd0_w": 12, "opd1_w": 12}, ""),
+        ({"opd1_n": 48}, "its left matrix has 36 columns and its right one 48 rows"),
+        ({"opd1_w": 16}, "its left matrix has 48 columns and its right one 36 rows"),
+        ({"opd1_c": 3}, "its right matrix has 3 lanes and its result 2"),
+        ({"res0_n": 1}, "its left matrix has 2 rows and its result 1"),
+    ],
+)
+def test_matrices_that_fill_their_last_lane_in_part_are_legal(breaks: dict[str, int], text: str) -> None:
+    chip = chip_named("CV181X")
+    assert chip.illegal(command(chip, "matrix", **{**MATRICES, **ADDRESSES, **breaks})) == text
+
+
+@pytest.mark.parametrize("is_float", [0, 1])
+@pytest.mark.parametrize("name", ["arith.max", "arith.add", "conv.dw"])
+def test_signs_say_nothing_of_floats(name: str, is_float: int) -> None:
+    """Compilers set that of the second operand alone, and the emulator computes it."""
+    chip = chip_named("CV181X")
+    steps = {"res0_str": 3, "opd0_str": 3, "opd1_str": 3} if name.startswith("arith.") else {"opd1_str": 0}
+    fields = {**ONE, **KERNEL, **ADDRESSES, **steps, "res0_seg": 1, "opd0_seg": 1, "opd1_seg": 1, "opd1_sign": 1}
+    text = chip.illegal(command(chip, name, tsk_opd_num=2, opd_typ=is_float, **fields))
+    assert bool(text) == (not is_float)
+    assert not text or "its result is unsigned" in text

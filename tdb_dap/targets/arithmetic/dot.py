@@ -146,9 +146,15 @@ def inexact(firsts: Iterable[Array | None], products: Products) -> Float32:
 
 def exact_product(left: Array, right: Array) -> Array:
     """Matrix product of integers in int64, (m, k) x (k, n); exact while sums stay below 2^53."""
-    total = summed(of_matrices(left, right), None, Steps(DOWN), None)
+    # What the kernel has to be given takes longer than the sums of one row.
+    is_short = len(left) == 1 and right.size <= _SHORT
+    total = None if is_short else summed(of_matrices(left, right), None, Steps(DOWN), None)
     # Floats do the work: float32 where no sum can exceed 2^24, else float64.
     return _by_floats(left, right) if total is None else total
+
+
+_SHORT = 1 << 18
+"""Products of one row that are added in floats."""
 
 
 def _by_floats(left: Array, right: Array) -> Array:

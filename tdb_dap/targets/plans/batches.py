@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 from weakref import ref
 
 import numpy as np
@@ -25,6 +26,22 @@ MOST_SLOTS = MOST_ADDRESSES
 
 Locations = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Numbers of spaces, and offsets."""
+
+
+UNPACKED = len(SPACES)
+"""Number of the space of numbers that are unpacked: all of this process, by address."""
+_NOWHERE = -1
+"""Number of no space: operands that are not unpacked yet."""
+
+
+class Packed(NamedTuple):
+    """A command's compressed data in memory."""
+
+    slot: int
+    space: int
+    offset: int
+    number: int
+    """Of the form."""
 
 
 class _Rows:
@@ -57,6 +74,12 @@ class Batch:
         """(commands, slots): the number of the space that each slot is in."""
         self.offsets = np.zeros((count, MOST_SLOTS), np.int64)
         """(commands, slots): and where in it."""
+        self.is_single = np.zeros(count, np.bool_)
+        """Commands at which a run ends, as far as that is known: they have no plan, or theirs does not fit."""
+        self.packed: dict[int, Packed] = {}
+        """Commands with compressed data that no command of the batch overwrites, in order."""
+        self._stores: list[tuple[int, int, int]] = []
+        """Space, first byte, and the byte after the last one of results outside of the local memory."""
         self._is_open = np.zeros(count, np.bool_)
         self._positions = np.zeros(count, np.int32)
         self._kinds = kinds
@@ -94,8 +117,10 @@ class Batch:
                 descriptor = own.raw[position, :-8].tobytes()
                 form = self._known.meet(kind, descriptor, *self._state(commands, row))
                 number, which = (UNKNOWN, 0) if form is None else form[:2]
+            self.is_single[row] = True
             if number != UNKNOWN and len(self._known.shapes[kind][which].shape.slots) <= MOST_SLOTS:
                 self.numbers[row] = number
+                self.is_single[row] = self._known.plans[number] is None
                 chosen.setdefault((kind, which), []).append(position)
         self._is_open[begin:end] = False
         for (kind, which), positions in chosen.items():
@@ -104,6 +129,36 @@ class Batch:
             for slot, (space, offset) in enumerate(own.locations[which]):
                 rows = own.rows[positions]
                 self.spaces[rows, slot], self.offsets[rows, slot] = space[positions], offset[positions]
+            for row in own.rows[positions].tolist():
+                self._note(row)
+        self._leave_out_overwritten()
+
+    def _note(self, row: int) -> None:
+        """Take down the compressed data of a command, and what it writes outside of the local memory."""
+        number = int(self.numbers[row])
+        made = self._known.plans[number]
+        if made is None:
+            return
+        slot, low, high = made.slots[-1]
+        space, offset = int(self.spaces[row, slot]), int(self.offsets[row, slot])
+        if space != SPACES[Space.LOCAL]:
+            self._stores.append((space, offset + low, offset + high))
+        if made.unpacks is not None:
+            slot = made.slots[0][0]
+            self.packed[row] = Packed(slot, int(self.spaces[row, slot]), int(self.offsets[row, slot]), number)
+            self.spaces[row, slot] = _NOWHERE
+
+    def _leave_out_overwritten(self) -> None:
+        """Execute commands by themselves whose compressed data may be others when it is their turn."""
+        spaces, low, high = np.array(self._stores, np.int64).reshape(-1, 3).T
+        for row, (_, space, offset, number) in sorted(self.packed.items()):
+            made = self._known.plans[number]
+            assert made is not None
+            assert made.unpacks is not None
+            if np.any((spaces == space) & (low < offset + made.unpacks.most) & (offset < high)):
+                del self.packed[row]
+                self.is_single[row] = True
+        self.packed = dict(sorted(self.packed.items()))
 
     def _found(self, kind: int, own: _Rows, position: int) -> tuple[int, int]:
         """Number and shape of the form of a command, if it is known."""
@@ -195,6 +250,7 @@ def regions_of(memory: Memory) -> NDArray[np.int64]:
     """The locations of a memory's regions in this process, valid as long as it is: (regions, 5).
 
     Of each the number of the space, core or -1, first offset, offset after the last one, and the address of offset 0.
+    The last one is that of numbers that are unpacked.
     """
     rows = [
         (SPACES[space], core if space in (Space.LOCAL, Space.STATIC) else -1, region)
@@ -206,4 +262,4 @@ def regions_of(memory: Memory) -> NDArray[np.int64]:
         (space, core, region.start, region.stop, region.data.__array_interface__["data"][0] - region.start)
         for space, core, region in rows
     ]
-    return np.array(table, np.int64).reshape(-1, 5)
+    return np.array([*table, (UNPACKED, -1, 0, np.iinfo(np.int64).max, 0)], np.int64)

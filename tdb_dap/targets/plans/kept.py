@@ -26,7 +26,7 @@ from tdb_dap.system.user_directories import cache_directory, state_directory
 from tdb_dap.targets import kernel
 from tdb_dap.targets.plans.forms import AddressSlot, Shape
 from tdb_dap.targets.plans.known import Known
-from tdb_dap.targets.plans.making import Made
+from tdb_dap.targets.plans.making import Made, Unpacks
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.version import __version__
 
@@ -48,6 +48,7 @@ class _Form(msgspec.Struct, array_like=True):
     slots: list[tuple[int, int, int]]
     block: bytes
     """Empty: there is no plan."""
+    unpacks: Unpacks | None
 
 
 class _Shape(msgspec.Struct, array_like=True):
@@ -138,8 +139,8 @@ def are_wanted() -> bool:
 
 def _kept(shape: int, key: bytes, made: Made | None) -> _Form:
     if made is None:
-        return _Form(shape, key, "", 0, [], b"")
-    return _Form(shape, key, *made.sub, list(made.slots), made.block)
+        return _Form(shape, key, "", 0, [], b"", None)
+    return _Form(shape, key, *made.sub, list(made.slots), made.block, made.unpacks)
 
 
 def _made(form: _Form) -> Made | None:
@@ -147,7 +148,7 @@ def _made(form: _Form) -> Made | None:
     function = SEMANTICS.get(sub)
     if not form.block or function is None:
         return None
-    return Made(kernel.plan(form.block), tuple(form.slots), sub, function, form.block)
+    return Made(kernel.plan(form.block), tuple(form.slots), sub, function, form.block, form.unpacks)
 
 
 def _numbers(known: Known, shape: _Shape) -> dict[bytes, int]:

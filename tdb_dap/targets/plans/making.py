@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import F32, Array
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic.elements import Elements, moved
 from tdb_dap.targets.arithmetic.stored import AXES, Place, Stored, Unplanned, Value
@@ -30,6 +30,7 @@ from tdb_dap.targets.semantics.registry import (
     COMPUTES,
     MOVES,
     PRODUCTS,
+    UNPACKS,
     Convolved,
     Described,
     MatrixProduct,
@@ -39,6 +40,17 @@ from tdb_dap.targets.semantics.registry import (
 
 _WITH_TABLE = frozenset({Function.SERIES, Function.LOOKED_UP, Function.SCATTERED})
 """Functions whose table is read for every element."""
+
+
+class Unpacks(NamedTuple):
+    """Numbers in a row that a plan reads, and the command has compressed."""
+
+    role: str
+    amount: int
+    size: int
+    """Bytes of a number."""
+    most: int
+    """Bytes of the compressed data, at most."""
 
 
 class Made(Struct, frozen=True):
@@ -52,6 +64,8 @@ class Made(Struct, frozen=True):
     function: Semantic
     block: bytes
     """The records of ``calls``."""
+    unpacks: Unpacks | None = None
+    """The only operand is not in the memory; see ``plans.unpacking``."""
 
 
 def make(name: str, form: Form, rules: Rules) -> Made:
@@ -60,9 +74,11 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     ``name``: the command in the errors of what is not simulated.
     """
     function = function_of(name, form.bound, rules)
-    tensors = {role: Tensor(view) for role, view in form.bound.operands.items() if isinstance(view, View)}
     results = {role: Tensor(view) for role, view in form.bound.results.items() if isinstance(view, View)}
     (role, result), *others = results.items()
+    packed = _packed(function, form)
+    operands = form.bound.operands if packed is None else {packed.role: _in_a_row(result.view)}
+    tensors = {name: Tensor(view) for name, view in operands.items() if isinstance(view, View)}
     if not all(each.has_apart() for each in results.values()):
         raise Unplanned("elements of the result that overlap")
     calls: list[ElementsRecord] = []
@@ -73,6 +89,8 @@ def make(name: str, form: Form, rules: Rules) -> Made:
         if function in PRODUCTS:
             sums = _sums(PRODUCTS[function], form, tensors, (role, result), rules)
             product = sums.record()
+        elif packed is not None:
+            calls = _moved(lambda x: x[packed.role].bits, form, tensors, (role, result), rules)
         elif _is_move(function, form) and len(form.bound.operands) == len(tensors) == 1:
             calls = _moved(function, form, tensors, (role, result), rules)
         else:
@@ -101,7 +119,25 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     block = kernel.block(form.bound.fields.geometry.lane_bytes, extents, calls, product)
     slots = tuple([(number, each.low, each.high) for number, each in zip(numbers, every, strict=True)])
     sub = form.bound.family.name, form.bound.fields.sub
-    return Made(kernel.plan(block), slots, sub, function, block)
+    return Made(kernel.plan(block), slots, sub, function, block, packed)
+
+
+def _packed(function: Semantic, form: Form) -> Unpacks | None:
+    """The numbers that a function unpacks its only operand to, if it does."""
+    if function not in UNPACKS:
+        return None
+    ((role, operand), *_), (result, *_) = form.bound.operands.items(), form.bound.results.values()
+    if not isinstance(operand, View) or operand.layout is not Layout.STREAM:
+        return None
+    if not isinstance(result, View) or len(form.bound.operands) > 1 or not _is_move(function, form):
+        raise Unplanned("compressed data that are not just moved")
+    return Unpacks(role, result.size, result.dtype.itemsize, operand.size)
+
+
+def _in_a_row(result: View) -> View:
+    """Numbers of the same shape one after the other."""
+    steps = tuple([math.prod(result.shape[axis + 1 :]) for axis in range(len(result.shape))])
+    return replace(result, space=Space.GLOBAL, address=0, layout=Layout.DMA_STRIDE, strides=steps, width=0)
 
 
 def _made_of_several(

@@ -18,6 +18,7 @@ from tdb_dap.targets.plans.forms import Located, Registers
 from tdb_dap.targets.plans.kept import KeptPlans
 from tdb_dap.targets.plans.known import Instructions, Known
 from tdb_dap.targets.plans.making import Made
+from tdb_dap.targets.plans.unpacking import Unpacked
 from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics import SEMANTICS
 
@@ -42,6 +43,7 @@ class Plans:
         self._batches: dict[int, Batch] = {}
         self._program: tuple[ReferenceType[EncodedCommands], KeptPlans | None] | None = None
         self._regions: tuple[ReferenceType[Memory], NDArray[np.int64]] | None = None
+        self._unpacked = Unpacked()
         self._looked_at = (0, 0)
         """Forms, and batches, when those to keep were looked at for the last time."""
 
@@ -56,7 +58,7 @@ class Plans:
         if form is None:
             form = known.meet(kind, descriptor, core, registers)
         made = None if form is None else known.plans[form.number]
-        if form is None or made is None or SEMANTICS.get(made.sub) is not made.function:
+        if form is None or made is None or made.unpacks is not None or SEMANTICS.get(made.sub) is not made.function:
             return False
         return _carry_out(made, form.locations, core, memory)
 
@@ -87,8 +89,14 @@ class Plans:
         # A plugin may put another function in the place of one that plans were made of.
         if not all(SEMANTICS.get(sub) is function for sub, function in known.functions.copy().items()):
             return first
-        locations = batch.numbers, batch.spaces, batch.offsets, commands.cores[batch.first : batch.stop]
-        return batch.first + kernel.run_batch(known.calls, locations, regions[1], begin, end)
+        end, spaces, offsets, _numbers = self._unpacked.located(batch, known, begin, end, memory)
+        if begin == end:
+            return first
+        locations = batch.numbers, spaces, offsets, commands.cores[batch.first : batch.stop]
+        done = kernel.run_batch(known.calls, locations, regions[1], begin, end)
+        if done == begin:
+            batch.is_single[begin] = True
+        return batch.first + done
 
     def coverage(self, commands: EncodedCommands) -> dict[int, tuple[int, int]]:
         """Kind -> how many commands change memory, and how many of these have no plan; nothing is executed."""

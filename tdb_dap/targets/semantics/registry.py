@@ -211,6 +211,23 @@ COMPUTES: dict[Semantic, Callable[[Fields], bool]] = {}
 """Which commands of a function that moves words compute others; it raises NotSimulated where none of both is known."""
 
 
+UNPACKS: dict[Semantic, Callable[[Array, int, int], tuple[Array, int]]] = {}
+"""Functions that move the numbers of compressed data.
+
+Of the data, how many numbers, and bytes of each: their stored words, and of how many bytes of the data they are made.
+"""
+
+
+def unpacks(words: Callable[[Array, int, int], tuple[Array, int]]) -> Callable[[F], F]:
+    """Declare that a function moves, in order, the numbers that are unpacked from an operand of the layout STREAM."""
+
+    def declare(function: F) -> F:
+        UNPACKS[function] = words
+        return function
+
+    return declare
+
+
 def moves(in_order: bool, unless: Callable[[Fields], bool] | None = None) -> Callable[[F], F]:
     """Declare that a function moves the words of its only tensor, or repeats them, and looks at none of them.
 

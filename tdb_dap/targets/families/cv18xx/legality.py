@@ -128,13 +128,17 @@ def _has_a_table_for_each_lane(bound: Bound) -> str:
 
 
 def _fit_together(bound: Bound) -> str:
-    """The right matrix has a row for each column of the left one, and the columns of the result."""
+    """The right matrix has a row for each column of the left one, and the lanes of the result.
+
+    Its width is that of the left matrix in its last lane; of its own columns a lane has as many as of the result.
+    """
     f = bound.fields
-    if f.opd0_c * f.opd0_w != f.opd1_n:
-        return f"its left matrix has {f.opd0_c * f.opd0_w} columns and its right one {f.opd1_n} rows"
-    if not is_float(f) and f.opd1_c * f.opd1_w != f.res0_c * f.res0_w:
-        return f"its right matrix has {f.opd1_c * f.opd1_w} columns and its result {f.res0_c * f.res0_w}"
-    return ""
+    columns = (f.opd0_c - 1) * f.opd0_w + f.opd1_w
+    if columns != f.opd1_n:
+        return f"its left matrix has {columns} columns and its right one {f.opd1_n} rows"
+    if f.opd1_c != f.res0_c:
+        return f"its right matrix has {f.opd1_c} lanes and its result {f.res0_c}"
+    return "" if f.opd0_n == f.res0_n else f"its left matrix has {f.opd0_n} rows and its result {f.res0_n}"
 
 
 COMMON = (fields_are(cmd_en=1), has_extents)

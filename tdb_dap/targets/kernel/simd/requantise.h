@@ -6,6 +6,9 @@
 
 #include "vectors.h"
 
+/* Before a loop of few steps: compilers vectorise it, instead of writing out the steps one by one. */
+#define AS_A_LOOP _Pragma("GCC unroll 1")
+
 #define CHUNK_OF_ROW 512 /* numbers at a time, those of CHUNK in elements.h */
 
 /* Requantise numbers of one row: a loop per step, so that compilers vectorise each. */
@@ -116,6 +119,7 @@ ALWAYS_INLINE void NAME(requantise)(const Requantisation *r, const FastRequant *
         const uint32_t factor = multiplier < 0 ? 0u - (uint32_t)multiplier : (uint32_t)multiplier;
         const uint32_t half = s->right ? (uint32_t)1 << (s->right - 1) : 0;
         const int right = s->right;
+        AS_A_LOOP
         for (int64_t i = 0; i < count; i++) {
             const uint32_t size = sums[i] < 0 ? 0u - (uint32_t)sums[i] : (uint32_t)sums[i];
             const uint64_t product = (uint64_t)size * factor + ((uint64_t)1 << (HIGH_BITS - 1));
@@ -126,6 +130,7 @@ ALWAYS_INLINE void NAME(requantise)(const Requantisation *r, const FastRequant *
     if (s->form == IN_32_BITS || s->form == SHIFTED_TWICE) {
         const int32_t low = s->low, high = s->high;
         if (low != INT32_MIN || high != INT32_MAX)
+            AS_A_LOOP
             for (int64_t i = 0; i < count; i++) {
                 const int32_t v = sums[i] < low ? low : sums[i];
                 sums[i] = v > high ? high : v;
@@ -135,6 +140,7 @@ ALWAYS_INLINE void NAME(requantise)(const Requantisation *r, const FastRequant *
                 out[i] = sums[i];
             NAME(store_low_bytes)(r, out, result, to, used);
         } else if (r->size == 1)
+            AS_A_LOOP
             for (int64_t i = 0; i < count; i++)
                 ((uint8_t *)result)[to + i] = (uint8_t)(uint32_t)sums[i];
         else if (r->size == 2)

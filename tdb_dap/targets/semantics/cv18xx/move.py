@@ -10,8 +10,8 @@ from tdb_dap.targets.arithmetic import elements, truncating
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.cv18xx import move as op
 from tdb_dap.targets.semantics.cv18xx.common import refuse
-from tdb_dap.targets.semantics.cv18xx.unpacking import unpacked
-from tdb_dap.targets.semantics.registry import Operation, moves, semantics
+from tdb_dap.targets.semantics.cv18xx.unpacking import unpacked, unpacked_words
+from tdb_dap.targets.semantics.registry import Operation, moves, semantics, unpacks
 
 _BIAS = 63
 """Index of the numbers from 1 to 2 in a table of exponents."""
@@ -25,6 +25,7 @@ def _computes(f: Fields) -> bool:
     return bool(f.mv_lut_base or f.mv_lut_idx or (f.src_fmt == 2) != (f.dst_fmt == 2))
 
 
+@unpacks(unpacked_words)
 @moves(in_order=True, unless=_computes)
 @semantics("cvi.dma", op.COPY)
 def copy(x: Operation) -> Array:

@@ -43,7 +43,7 @@ def unpacked(data: Array, count: int, is_float: bool) -> Array:
     if heading.is_float != is_float:
         raise NotSimulated("compressed data whose heading says another format than the command")
     blocks = -(-count // BLOCK)
-    start = _HEADING + -(-blocks // BLOCK) * BLOCK
+    start = _start(count)
     if kernel.is_active():
         used = data[: start + heading.size].tobytes()
         return _unpacked_by_kernel(used, count, blocks, start)
@@ -60,6 +60,17 @@ def unpacked(data: Array, count: int, is_float: bool) -> Array:
         exponents = _exponents(symbols, heading)
         out[place], at = _with_fractions(bits, at, exponents, heading, min(BLOCK, count - place.start))
     return out[:count]
+
+
+def unpacked_words(data: Array, count: int, size: int) -> tuple[Array, int]:
+    """``count`` numbers of ``size`` bytes, and of how many bytes of the data they are made."""
+    return unpacked(data, count, size == 2), _start(count) + _heading(data).size
+
+
+def _start(count: int) -> int:
+    """Bytes before the stream of so many numbers."""
+    blocks = -(-count // BLOCK)
+    return _HEADING + -(-blocks // BLOCK) * BLOCK
 
 
 @lru_cache(maxsize=_MOST_KEPT)
