@@ -116,7 +116,11 @@ def test_matrices_that_fill_their_last_lane_in_part_are_legal(breaks: dict[str, 
 def test_signs_say_nothing_of_floats(name: str, is_float: int) -> None:
     """Compilers set that of the second operand alone, and the emulator computes it."""
     chip = chip_named("CV181X")
-    steps = {"res0_str": 3, "opd0_str": 3, "opd1_str": 3} if name.startswith("arith.") else {"opd1_str": 0}
+    steps = (
+        {"res0_str": 3, "opd0_str": 3, "opd1_str": 3}
+        if name.startswith("arith.")
+        else {"opd1_str": 0, "opd2_sign": 1, "rshift_typ": 1}
+    )
     fields = {**ONE, **KERNEL, **ADDRESSES, **steps, "res0_seg": 1, "opd0_seg": 1, "opd1_seg": 1, "opd1_sign": 1}
     text = chip.illegal(command(chip, name, tsk_opd_num=2, opd_typ=is_float, **fields))
     assert bool(text) == (not is_float)
