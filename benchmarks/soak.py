@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -34,15 +34,17 @@ from tdb_dap.adapter.protocol.client import Client  # noqa: E402
 _GROWTH = 10.0
 
 
-class Adapter:
-    """A listening adapter process."""
+class Listener:
+    """A process that listens on a port, whose number and token it prints first; ``words``: of its command line."""
 
-    def __init__(self, scratch: Path) -> None:
-        command = [sys.executable, "-m", "tdb_dap", "adapter", "--listen", "127.0.0.1:0"]
-        environment = {**os.environ, "TMPDIR": str(scratch)}
+    def __init__(self, words: Sequence[str], scratch: Path) -> None:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (as long as the process)
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self._errors, text=True, env=environment
+            [sys.executable, "-m", "tdb_dap", *words],
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            env={**os.environ, "TMPDIR": str(scratch)},
         )
         assert self.process.stdout is not None
         self.port = int(self.process.stdout.readline().rpartition(":")[2])
@@ -53,20 +55,20 @@ class Adapter:
         self._errors.seek(0)
         return self._errors.read().splitlines()
 
-    def megabytes(self) -> float:
-        return int(re.search(r"VmRSS:\s+(\d+)", self._status())[1]) / 1024  # type: ignore[index]
-
-    def threads(self) -> int:
-        return int(re.search(r"Threads:\s+(\d+)", self._status())[1])  # type: ignore[index]
-
-    def files(self) -> int:
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
-
-    def _status(self) -> str:
-        return Path(f"/proc/{self.process.pid}/status").read_text()
+    def state(self) -> tuple[float, int, int]:
+        """Megabytes that are resident, open files and threads."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        resident, threads = (int(re.findall(rf"{name}:\s+(\d+)", status)[0]) for name in ("VmRSS", "Threads"))
+        return resident / 1024, len(os.listdir(f"/proc/{self.process.pid}/fd")), threads
 
 
-def launched(adapter: Adapter) -> Client:
+def least(states: Sequence[tuple[float, int, int]]) -> tuple[float, int, int]:
+    """The least of each number: from one moment to the next a session that has just ended may still be there."""
+    megabytes, files, threads = zip(*states, strict=True)
+    return min(megabytes), min(files), min(threads)
+
+
+def launched(adapter: Listener) -> Client:
     """A client stopped at a breakpoint of the sample."""
     client = Client.connect("127.0.0.1", adapter.port)
     client.initialize(supportsRunInTerminalRequest=False)
@@ -86,7 +88,7 @@ def launched(adapter: Adapter) -> Client:
     return client
 
 
-def session(adapter: Adapter, dropped: bool) -> None:
+def session(adapter: Listener, dropped: bool) -> None:
     """What a user does, in short; ``dropped``: leaves without a word."""
     client = launched(adapter)
     frames = client.request("stackTrace", threadId=1)["stackFrames"]
@@ -110,15 +112,15 @@ def main() -> int:
     said: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
-        adapter = Adapter(scratch)
+        adapter = Listener(["adapter", "--listen", "127.0.0.1:0"], scratch)
 
         def segment(count: int, once: Callable[[], None]) -> tuple[float, int, int]:
             """So many times; the least megabytes, files and threads that were seen in between."""
-            seen = []
+            states = []
             for _ in range(count):
                 once()
-                seen.append((adapter.megabytes(), adapter.files(), adapter.threads()))
-            return min(m for m, _, _ in seen), min(f for _, f, _ in seen), min(t for _, _, t in seen)
+                states.append(adapter.state())
+            return least(states)
 
         def watch(what: str, count: int, once: Callable[[], None]) -> bool:
             tenth = count // 10

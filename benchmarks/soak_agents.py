@@ -1,4 +1,4 @@
-"""Whether an agents' server stays as it is with many clients, half of them rude.
+"""Whether an agents' server bears many clients, half of them rude.
 
     python benchmarks/soak_agents.py [--clients 200] [--at-once 8] [--write]
 
@@ -16,9 +16,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
-import os
 import random
-import re
 import shutil
 import signal
 import socket
@@ -35,6 +33,7 @@ ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "tdb_dap" / "sample"
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.soak import Listener, least  # noqa: E402
 from scripts import figures  # noqa: E402
 
 _GROWTH = 10.0
@@ -48,37 +47,10 @@ _QUESTIONS: tuple[tuple[str, dict[str, str], str], ...] = (
 )
 
 
-class Server:
-    """``tdb-dap mcp --http`` in a process of its own."""
-
-    def __init__(self, root: Path, scratch: Path) -> None:
-        command = [sys.executable, "-m", "tdb_dap", "mcp", "--root", str(root), "--http", "0"]
-        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (as long as the process)
-        environment = {**os.environ, "TMPDIR": str(scratch)}
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self._errors, text=True, env=environment
-        )
-        assert self.process.stdout is not None
-        self.port = int(self.process.stdout.readline().rpartition(":")[2])
-        self.token = self.process.stdout.readline().split()[1]
-
-    def complaints(self) -> list[str]:
-        self._errors.seek(0)
-        return self._errors.read().splitlines()
-
-    def state(self) -> tuple[float, int, int]:
-        """Megabytes, files and threads."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        rss, threads = (re.search(rf"{name}:\s+(\d+)", status) for name in ("VmRSS", "Threads"))
-        assert rss is not None
-        assert threads is not None
-        return int(rss[1]) / 1024, len(os.listdir(f"/proc/{self.process.pid}/fd")), int(threads[1])
-
-
 class Visit:
     """The requests of one client."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Listener) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
         self.headers = {
             "Content-Type": "application/json",
@@ -132,7 +104,7 @@ class Visit:
         self._connection.close()
 
 
-def polite(server: Server, root: Path, number: int) -> bool:
+def polite(server: Listener, root: Path, number: int) -> bool:
     """Open the sample and ask; whether the answers are right. All clients share one session."""
     visit = Visit(server)
     visit.begin()
@@ -197,7 +169,7 @@ RUDE: tuple[Callable[[Visit], None], ...] = (
 )
 
 
-def rude(server: Server, number: int) -> None:
+def rude(server: Listener, number: int) -> None:
     """One thing that a client must not do; then the connection is dropped."""
     visit = Visit(server)
     try:
@@ -219,7 +191,7 @@ def main() -> int:
         root, scratch = Path(folder) / "root", Path(folder) / "scratch"
         scratch.mkdir()
         shutil.copytree(SAMPLE, root / "sample")
-        server = Server(root, scratch)
+        server = Listener(["mcp", "--root", str(root), "--http", "0"], scratch)
         answered, states = 0, []
 
         def client(number: int) -> bool:
@@ -235,13 +207,12 @@ def main() -> int:
                 states.append(server.state())
         seconds = time.monotonic() - started
         tenth = max(1, arguments.clients // 10)
-        before, after = states[tenth : 2 * tenth], states[-tenth:]
-        least = [tuple(min(column) for column in zip(*part, strict=True)) for part in (before, after)]
+        before, after = least(states[tenth : 2 * tenth]), least(states[-tenth:])
         wanted = (arguments.clients + 1) // 2
         said.append(
             f"{arguments.clients:,} clients of agents, {arguments.at_once} at once, {seconds:.0f} s: {answered} of "
-            f"{wanted} polite ones answered; {least[0][0]:.1f} MB in the second tenth, {least[1][0]:.1f} MB in the "
-            f"last; files {least[0][1]} and {least[1][1]}, threads {least[0][2]} and {least[1][2]}"
+            f"{wanted} polite ones answered; {before[0]:.1f} MB in the second tenth, {after[0]:.1f} MB in the "
+            f"last; files {before[1]} and {after[1]}, threads {before[2]} and {after[2]}"
         )
         children = subprocess.run(["pgrep", "-P", str(server.process.pid)], capture_output=True, text=True)
         server.process.send_signal(signal.SIGTERM)
@@ -260,7 +231,7 @@ def main() -> int:
         print(*said, *complaints[:10], *left[:10], sep="\n")
     if arguments.write:
         figures.write("soak-agents", [f"- {line}" for line in said])
-    grown = least[1][0] - least[0][0] > _GROWTH or least[1][1] > least[0][1] + 2 or least[1][2] > least[0][2] + 2
+    grown = after[0] - before[0] > _GROWTH or after[1] > before[1] + 2 or after[2] > before[2] + 2
     return int(answered < wanted or grown or bool(alive or left or complaints))
 
 

@@ -142,14 +142,14 @@ def sizes(folder: Path) -> dict[str, int]:
 
 def running(mark: str) -> list[str]:
     """Command lines of the processes that have a mark in their environment."""
-    wanted, found = f"{MARK}={mark}".encode(), []
+    wanted, lines = f"{MARK}={mark}".encode(), []
     for process in Path("/proc").iterdir():
         try:
             if process.name.isdigit() and wanted in (process / "environ").read_bytes().split(b"\0"):
-                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:200])
+                lines.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:200])
         except OSError:
             continue  # it has ended, or is another user's
-    return [line for line in found if line]
+    return [line for line in lines if line]
 
 
 def main() -> int:

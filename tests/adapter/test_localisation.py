@@ -42,18 +42,18 @@ def constants() -> set[str]:
 
 
 def translated() -> set[str]:
-    """Texts that are given to ``localised`` or ``passing`` as they are."""
-    found = set()
+    """Texts that are arguments of ``localised`` or ``passing``."""
+    texts = set()
     for path in ADAPTER.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if not isinstance(node, ast.Call):
                 continue
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             if name in ("localised", "say", "passing"):
-                found |= {
+                texts |= {
                     one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)
                 }
-    return found
+    return texts
 
 
 def test_no_text_is_missing_and_none_is_left_over() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,14 @@ def words_of(numbers: Array, order: tuple[int, ...] = tuple(range(8))) -> Array:
     return words.astype(np.uint32).view(np.int32)
 
 
-def gptq(folder: Path, of: Path, group: int, form: str = "gptq", shuffled: bool = False) -> dict[str, Array]:
-    """Write a GPTQ folder; returns what its matrices stand for."""
+Packed = tuple[dict[str, Array], Array]
+"""Tensors in place of a matrix, by what is appended to its name without ``.weight``, and what they stand for."""
+
+
+def written(
+    folder: Path, of: Path, quantisation: Mapping[str, Any], pack: Callable[[str, Array], Packed]
+) -> dict[str, Array]:
+    """Write a folder whose matrices are packed; returns what they stand for."""
     config, tensors = source(of)
     stored: dict[str, Array] = {}
     meant: dict[str, Array] = {}
@@ -84,47 +91,50 @@ def gptq(folder: Path, of: Path, group: int, form: str = "gptq", shuffled: bool 
         if not is_packed(name):
             stored[name] = matrix
             continue
+        parts, meant[name] = pack(name, matrix)
+        stored |= {f"{name.removesuffix('.weight')}{ending}": part for ending, part in parts.items()}
+    write(folder, {**config, "quantization_config": dict(quantisation)}, stored)
+    return meant
+
+
+def gptq(folder: Path, of: Path, group: int, form: str = "gptq", shuffled: bool = False) -> dict[str, Array]:
+    """Write a GPTQ folder; returns what its matrices stand for."""
+
+    def pack(name: str, matrix: Array) -> Packed:
         order = np.random.default_rng(len(name)).permutation(matrix.shape[1]) if shuffled else None
         levels, zeros, scales, groups = quantised(matrix, group, order)
-        base = name.removesuffix(".weight")
-        stored[f"{base}.qweight"] = np.ascontiguousarray(words_of(levels.T).T)
-        stored[f"{base}.qzeros"] = words_of(zeros - (form == "gptq"))
-        stored[f"{base}.scales"] = scales.astype(np.float16)
-        stored[f"{base}.g_idx"] = groups
-        meant[name] = ((levels - zeros[groups]) * scales[groups]).T
+        parts = {
+            ".qweight": np.ascontiguousarray(words_of(levels.T).T),
+            ".qzeros": words_of(zeros - (form == "gptq")),
+            ".scales": scales.astype(np.float16),
+            ".g_idx": groups,
+        }
+        return parts, ((levels - zeros[groups]) * scales[groups]).T
+
     quantisation = {"quant_method": "gptq", "bits": 4, "group_size": group, "checkpoint_format": form, "sym": False}
-    write(folder, {**config, "quantization_config": {**quantisation, "desc_act": shuffled}}, stored)
-    return meant
+    return written(folder, of, {**quantisation, "desc_act": shuffled}, pack)
 
 
 def awq(folder: Path, of: Path, group: int) -> dict[str, Array]:
     """Write an AWQ folder; returns what its matrices stand for."""
-    config, tensors = source(of)
-    stored: dict[str, Array] = {}
-    meant: dict[str, Array] = {}
-    for name, matrix in tensors.items():
-        if not is_packed(name):
-            stored[name] = matrix
-            continue
+
+    def pack(name: str, matrix: Array) -> Packed:
         levels, zeros, scales, groups = quantised(matrix, group)
-        base = name.removesuffix(".weight")
-        stored[f"{base}.qweight"], stored[f"{base}.qzeros"] = words_of(levels, AWQ_ORDER), words_of(zeros, AWQ_ORDER)
-        stored[f"{base}.scales"] = scales.astype(np.float16)
-        meant[name] = ((levels - zeros[groups]) * scales[groups]).T
+        parts = {
+            ".qweight": words_of(levels, AWQ_ORDER),
+            ".qzeros": words_of(zeros, AWQ_ORDER),
+            ".scales": scales.astype(np.float16),
+        }
+        return parts, ((levels - zeros[groups]) * scales[groups]).T
+
     quantisation = {"quant_method": "awq", "bits": 4, "group_size": group, "version": "gemm", "zero_point": True}
-    write(folder, {**config, "quantization_config": quantisation}, stored)
-    return meant
+    return written(folder, of, quantisation, pack)
 
 
 def fp8(folder: Path, of: Path, block: tuple[int, int] | None) -> dict[str, Array]:
     """Write a folder in E4M3 with a scale for each block, or each row; returns what its matrices stand for."""
-    config, tensors = source(of)
-    stored: dict[str, Array] = {}
-    meant: dict[str, Array] = {}
-    for name, matrix in tensors.items():
-        if not is_packed(name):
-            stored[name] = matrix
-            continue
+
+    def pack(name: str, matrix: Array) -> Packed:
         rows, columns = block or (1, matrix.shape[1])
         scales = np.empty((-(-matrix.shape[0] // rows), -(-matrix.shape[1] // columns)), np.float32)
         words, numbers = np.empty(matrix.shape, np.uint8), np.empty(matrix.shape, np.float32)
@@ -133,8 +143,7 @@ def fp8(folder: Path, of: Path, block: tuple[int, int] | None) -> dict[str, Arra
             scale = scales[row, column] = np.abs(matrix[own]).max() / 448
             words[own] = F8E4M3.encode(np.ascontiguousarray(matrix[own] / scale))
             numbers[own] = F8E4M3.decode(words[own]) * scale
-        stored[name], meant[name] = words, numbers
-        stored[f"{name}_scale_inv" if block else f"{name}_scale"] = scales
+        return {".weight": words, ".weight_scale_inv" if block else ".weight_scale": scales}, numbers
+
     size = {"weight_block_size": list(block)} if block else {}
-    write(folder, {**config, "quantization_config": {"quant_method": "fp8", "fmt": "e4m3", **size}}, stored)
-    return meant
+    return written(folder, of, {"quant_method": "fp8", "fmt": "e4m3", **size}, pack)

@@ -13,6 +13,10 @@ _ALIGNED = 0
 """Storage code of rows that begin at whole units."""
 _KERNELS, _BIASES = 1, 2
 """Those of the weights and of the bias of a convolution."""
+_FILL = 4
+"""Special function of a move: a constant is its source."""
+_BYTE, _BF16 = 1, 2
+"""Formats of a move."""
 
 
 def fields_are(when: Callable[[Fields], bool] = lambda f: True, **values: int | tuple[int, ...]) -> Rule:
@@ -141,6 +145,43 @@ def _fit_together(bound: Bound) -> str:
     return "" if f.opd0_n == f.res0_n else f"its left matrix has {f.opd0_n} rows and its result {f.res0_n}"
 
 
+def _sign_of_averages(bound: Bound) -> str:
+    return sign_follows(bound) if bound.fields.sub == 1 else ""
+
+
+def _sign_of_sums(bound: Bound) -> str:
+    """Partial sums have a sign of their own."""
+    return sign_follows(bound) if not bound.fields.ps32_md else ""
+
+
+def _moves_something(bound: Bound) -> str:
+    f = bound.fields
+    names = [f"dst_{axis}" for axis in "chw"]
+    if not (f.sub == _FILL or f.compress_en or f.sys_dtype):
+        names += [f"src_{axis}" for axis in "nchw"]
+    return next((f"its field {name} is 0" for name in names if not f.number(name)), "")
+
+
+def _formats_fit(bound: Bound) -> str:
+    """On the way into local memory bytes become bfloat16, and not the other way round; a constant has one format."""
+    f = bound.fields
+    narrows = f.trans_dir == 0 and not f.compress_en and f.src_fmt == _BF16
+    differ = f.src_fmt != f.dst_fmt and (f.sub == _FILL or narrows)
+    return f"its formats are {f.src_fmt} and {f.dst_fmt}" if differ else ""
+
+
+def _rows_fit(bound: Bound) -> str:
+    """A matrix in local memory has a batch for each row, of one line."""
+    f = bound.fields
+    if f.trans_dir != 0 or not f.sys_dtype:
+        return ""
+    if f.src_n != f.src_c or f.dst_h != 1:
+        return f"its matrix of {f.src_c} rows goes into {f.src_n}x{f.dst_h}"
+    if f.dst_c * f.dst_w < f.src_w:
+        return f"its matrix of {f.src_w} columns goes into {f.dst_c}x{f.dst_w}"
+    return ""
+
+
 COMMON = (fields_are(cmd_en=1), has_extents)
 ELEMENTS = (
     *COMMON,
@@ -178,60 +219,9 @@ LOOK_UPS = (
 )
 
 
-def _sign_of_averages(bound: Bound) -> str:
-    return sign_follows(bound) if bound.fields.sub == 1 else ""
-
-
-def _sign_of_sums(bound: Bound) -> str:
-    """Partial sums have a sign of their own."""
-    return sign_follows(bound) if not bound.fields.ps32_md else ""
-
-
-def _moves_something(bound: Bound) -> str:
-    f = bound.fields
-    names = [f"dst_{axis}" for axis in "chw"]
-    if not (f.sub == _FILL or f.compress_en or f.sys_dtype):
-        names += [f"src_{axis}" for axis in "nchw"]
-    return next((f"its field {name} is 0" for name in names if not f.number(name)), "")
-
-
-def _stays_local(bound: Bound) -> str:
-    """An address in local memory is one of a lane."""
-    f = bound.fields
-    for side, directions in (("src", (1, 3)), ("dst", (0, 3))):
-        address = f.number(f"{side}_base_addr_low")
-        if f.trans_dir in directions and address >= f.geometry.local_bytes and not (side == "src" and f.sub == _FILL):
-            return f"its field {side}_base_addr_low is {address}, beyond the lanes"
-    return ""
-
-
-def _formats_fit(bound: Bound) -> str:
-    """On the way into local memory bytes become bfloat16, and not the other way round; a constant has one format."""
-    f = bound.fields
-    if f.sub == _FILL and f.src_fmt != f.dst_fmt:
-        return f"its formats are {f.src_fmt} and {f.dst_fmt}"
-    if f.trans_dir == 0 and not f.compress_en and f.src_fmt != f.dst_fmt and f.src_fmt == _BF16:
-        return f"its formats are {f.src_fmt} and {f.dst_fmt}"
-    return ""
-
-
-def _rows_fit(bound: Bound) -> str:
-    """A matrix in local memory has a batch for each row, of one line."""
-    f = bound.fields
-    if f.trans_dir != 0 or not f.sys_dtype:
-        return ""
-    if f.src_n != f.src_c or f.dst_h != 1:
-        return f"its matrix of {f.src_c} rows goes into {f.src_n}x{f.dst_h}"
-    if f.dst_c * f.dst_w < f.src_w:
-        return f"its matrix of {f.src_w} columns goes into {f.dst_c}x{f.dst_w}"
-    return ""
-
-
-_FILL, _BYTE, _BF16 = 4, 1, 2
 MOVES = (
     fields_are(src_fmt=(_BYTE, _BF16), dst_fmt=(_BYTE, _BF16)),
     _moves_something,
-    _stays_local,
     _formats_fit,
     _rows_fit,
 )
