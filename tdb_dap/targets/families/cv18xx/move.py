@@ -43,7 +43,7 @@ def is_local(f: Fields, side: str) -> bool:
 
 def _parts(f: Fields, side: str) -> AddressParts:
     if is_local(f, side):
-        return AddressParts(((f"{side}_base_addr_low", 0xFFFFFF, 0),), Space.LOCAL)
+        return AddressParts(((f"{side}_base_addr_low", -1, 0),), Space.LOCAL)
     fields = {f"{side}_base_addr_low": 0, f"{side}_base_addr_high": 32, f"{side}_base_reg_sel": _MEMORY_BIT}
     return AddressParts(tuple([(name, -1, shift) for name, shift in fields.items()]), None)
 
