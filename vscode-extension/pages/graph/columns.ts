@@ -45,12 +45,12 @@ function sizeOf(width: number, rows: number, count: number): Room {
 /** As many columns as make ranks of this width largest. */
 function best(placed: Layers, room: Room): { readonly count: number; readonly scale: number } {
   const rows = rowsOf(placed);
-  let found = { count: 1, scale: scaleOf(sizeOf(placed.width, rows, 1), room) };
+  let best = { count: 1, scale: scaleOf(sizeOf(placed.width, rows, 1), room) };
   for (let count = 2; count <= rows; count++) {
     const scale = scaleOf(sizeOf(placed.width, rows, count), room);
-    if (scale > found.scale) found = { count, scale };
+    if (scale > best.scale) best = { count, scale };
   }
-  return found;
+  return best;
 }
 
 /** Each rank in rows of as many boxes as make the graph largest. */

@@ -76,12 +76,12 @@ function isWithin(block: Block, around: Block): boolean {
 /** Blocks of `least` ops or more that can be drawn as one box each: one that is both before and after another is cut up. */
 function untangled(graph: Pick<Graph, "nodes" | "edges">, blocks: readonly Block[], least: number): Block[] {
   const order = new Map(graph.nodes.map(({ id }, index) => [id, index]));
-  let found = blocks.filter(({ nodes }) => nodes.length >= least);
+  let kept = blocks.filter(({ nodes }) => nodes.length >= least);
   for (;;) {
-    const tangled = inCircles(visible(graph, found, new Set()));
-    const cut = found.flatMap((block) => (tangled.has(block.id) ? runsOf(block, order) : [block]));
-    if (cut.length === found.length) return found;
-    found = cut.filter(({ nodes }) => nodes.length >= least);
+    const tangled = inCircles(visible(graph, kept, new Set()));
+    const cut = kept.flatMap((block) => (tangled.has(block.id) ? runsOf(block, order) : [block]));
+    if (cut.length === kept.length) return kept;
+    kept = cut.filter(({ nodes }) => nodes.length >= least);
   }
 }
 

@@ -61,10 +61,10 @@ export class Marks {
     this.strip.setAttribute("aria-label", label);
     const first = this.marks.find(({ kind }) => kind === "failing");
     // The first that differs is on top of all others.
-    const found = clusters(this.marks, ({ ordinal }) => xOf(ordinal), 2 * HALF).sort(
+    const groups = clusters(this.marks, ({ ordinal }) => xOf(ordinal), 2 * HALF).sort(
       (one, other) => Number(one.marks[0] === first) - Number(other.marks[0] === first),
     );
-    this.strip.replaceChildren(...found.map((cluster) => this.mark(cluster, cluster.marks[0] === first)));
+    this.strip.replaceChildren(...groups.map((cluster) => this.mark(cluster, cluster.marks[0] === first)));
   }
 
   private mark({ x, marks: [first, ...others] }: Cluster, isLarge: boolean): SVGElement {

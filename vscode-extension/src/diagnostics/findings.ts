@@ -48,9 +48,9 @@ const ERROR = 0;
 export function firstFinding(
   problems: readonly (LineProblem & { readonly severity: number; readonly data?: unknown })[],
 ): FirstFinding | undefined {
-  const found = problems.flatMap(({ message, range, severity, data }) => {
+  const timed = problems.flatMap(({ message, range, severity, data }) => {
     const ordinal = (data as { readonly ordinal?: unknown } | null | undefined)?.ordinal;
     return severity === ERROR && typeof ordinal === "number" ? [{ message, line: range.start.line + 1, ordinal }] : [];
   });
-  return found.sort((one, other) => one.ordinal - other.ordinal)[0];
+  return timed.sort((one, other) => one.ordinal - other.ordinal)[0];
 }
