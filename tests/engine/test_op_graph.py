@@ -78,10 +78,11 @@ def test_the_page_is_searched_and_walked_with_the_keyboard(tmp_path: Path) -> No
     graph = graph_of(TOY.name)
     pool = next(node for node in graph.nodes if node.name == "maxpool5_MaxPool")
     reader = next(edge.head for edge in graph.edges if edge.tail == pool.id)
-    boxes, matches, *walked = seen(
+    boxes, weights, matches, *walked = seen(
         page.read_text("utf-8"),
         f"""
         said.push(page.querySelectorAll(".node").length);
+        said.push([...page.querySelectorAll(".badge text")].map((text) => text.textContent));
         const key = (target, name) =>
           target.dispatchEvent(new frames[0].KeyboardEvent("keydown", {{ key: name, bubbles: true }}));
         const field = page.querySelector("input[type=search]"), picture = page.querySelector("svg[role=application]");
@@ -96,7 +97,10 @@ def test_the_page_is_searched_and_walked_with_the_keyboard(tmp_path: Path) -> No
         """,
         tmp_path,
     )
-    assert (boxes, matches) == (len(graph.nodes), "1 match")
+    read = {edge.head for edge in graph.edges}
+    loads = {node.id for node in graph.nodes if node.opcode == "tpu.Load" and node.id not in read}
+    assert loads and (boxes, matches) == (len(graph.nodes) - len(loads), "1 match"), "loads of weights are badges"
+    assert sum(int(text.removeprefix("W") or 1) for text in weights) == sum(edge.tail in loads for edge in graph.edges)
     assert [id for id, _ in walked] == [pool.id, reader, pool.id]
     assert walked[0][1] == pool.opcode
 
