@@ -99,7 +99,8 @@ def test_the_page_is_searched_and_walked_with_the_keyboard(tmp_path: Path) -> No
     )
     read = {edge.head for edge in graph.edges}
     loads = {node.id for node in graph.nodes if node.opcode == "tpu.Load" and node.id not in read}
-    assert loads and (boxes, matches) == (len(graph.nodes) - len(loads), "1 match"), "loads of weights are badges"
+    assert loads
+    assert (boxes, matches) == (len(graph.nodes) - len(loads), "1 match"), "loads of weights are badges"
     assert sum(int(text.removeprefix("W") or 1) for text in weights) == sum(edge.tail in loads for edge in graph.edges)
     assert [id for id, _ in walked] == [pool.id, reader, pool.id]
     assert walked[0][1] == pool.opcode

@@ -48,7 +48,7 @@ def test_a_subnormal_bias_counts_as_zero(bias: int, expected: int) -> None:
 def test_a_depthwise_convolution_with_results_of_16_bits_is_refused() -> None:
     chip = chip_named("CV181X")
     bytes_ = {"opd0_seg": 1, "opd1_seg": 1, "opd0_sign": 1, "opd1_sign": 1, "opd2_sign": 1, "res0_sign": 1}
-    bytes_ |= {"rshift_typ": 1, "shift_typ": 1}
+    bytes_ |= {"rshift_typ": 1, "shift_typ": 1, "res0_b_str": 64}
     described = command(chip, "conv.dw", tsk_opd_num=2, **ONE, **KERNEL, **ADDRESSES, **bytes_)
     with pytest.raises(NotSimulated, match="depthwise convolution with results of 16 bits"):
         chip.execute(described, empty(chip))
@@ -125,3 +125,52 @@ def test_signs_say_nothing_of_floats(name: str, is_float: int) -> None:
     text = chip.illegal(command(chip, name, tsk_opd_num=2, opd_typ=is_float, **fields))
     assert bool(text) == (not is_float)
     assert not text or "its result is unsigned" in text
+
+
+@pytest.mark.parametrize("is_float", [0, 1])
+def test_partial_sums_of_a_matrix_are_rows_behind_rows(is_float: int) -> None:
+    """The planes follow each other; the field for their distance, which convolutions have, counts for nothing."""
+    chip, memory, random = chip_named("CV181X"), empty(chip_named("CV181X")), np.random.default_rng(3)
+    fields = {
+        **MATRICES,
+        **ADDRESSES,
+        "opd_typ": is_float,
+        "opd0_sign": 1,
+        "opd1_sign": 1,
+        "res0_sign": 1,
+        "opd2_sign": 1,
+    }
+    fields |= {"rshift_typ": 1, "res0_b_str": 3}
+    first, last, whole = (
+        command(chip, "matrix", **fields, ps32_md=mode, res_shift=shift)
+        for mode, shift in ((2, 0), (1, 1 - is_float), (0, 0))
+    )
+    for view in whole.binding.operands.values():
+        assert isinstance(view, View)
+        words = random.integers(0x3F80, 0x4000, view.shape) if is_float else random.integers(-2, 3, view.shape)
+        memory.write(view, words.astype(view.dtype.bits_dtype))
+    for described in (first, last):
+        chip.execute(described, memory)
+    (result,) = whole.results
+    assert isinstance(result, View)
+    twice = result.dtype.decode(memory.read(result))
+    chip.execute(whole, memory)
+    once = result.dtype.decode(memory.read(result))
+    assert once.any()
+    assert (twice == (2 * once if is_float else once)).all()
+    planes = [view.address for view in first.results if isinstance(view, View)]
+    assert set(np.diff(planes)) == {2 * 16 * (1 + is_float)}
+
+
+@pytest.mark.parametrize(
+    ("name", "field"), [("arith.ge", "res0_seg"), ("arith.sub", "opd0_seg"), ("arith.add", "opd0_seg")]
+)
+def test_integers_of_operations_have_one_width_each(name: str, field: str) -> None:
+    chip = chip_named("CV181X")
+    wanted = int(field == "res0_seg")
+    given = {"res0_str": 3, "opd0_str": 3, "opd1_str": 3, "res0_seg": 1, "opd0_seg": 0, "opd1_seg": 1}
+    given |= {"opd0_b_str": 16, "res0_b_str": 16, **ADDRESSES, **ONE, "tsk_opd_num": 2}
+    given |= {f"opd1_{axis}": 1 for axis in "nchw"}
+    assert f"its field {field} is" not in chip.illegal(command(chip, name, **{**given, field: wanted}))
+    text = chip.illegal(command(chip, name, **{**given, field: 1 - wanted}))
+    assert text == f"its field {field} is {1 - wanted}, and not {wanted}"

@@ -17,6 +17,8 @@ SIGNS = ("opd0_sign", "opd1_sign", "opd2_sign", "res0_sign", "shift_typ")
 INT8 = DATA / "chips" / "cv181x" / "toy_cv181x_int8"
 RELU = DATA / "chips" / "cv181x" / "act_relu_cv181x_int8"
 BF16 = DATA / "chips" / "cv182x" / "toy_cv182x_bf16"
+SMALL = DATA / "chips" / "cv180x" / "toy_cv180x_int8"
+BIG = DATA / "chips" / "cv183x" / "toy_cv183x_int8"
 
 
 def first(model: Path, name: str) -> Command:
@@ -68,6 +70,40 @@ def test_signs_of_floats_do_not_count(name: str) -> None:
         (BF16, "dma.load", {"dst_w": 0}, "its field dst_w is 0"),
         (BF16, "dma.load", {"src_fmt": 0}, "its field src_fmt is 0, and not 1 or 2"),
         (BF16, "dma.load", {"dst_base_addr_low": 1 << 22}, "its destination begins in lane 128 of 8"),
+        (BIG, "dma.load", {"src_base_addr_high": 0}, "its src is at byte "),
+        (INT8, "dma.l2l", {"mv_lut_idx": 1, "mv_lut_base": 1}, "its field mv_lut_base is 1, and not 0"),
+        (INT8, "conv", {"cmd_pre_exe": 2}, "its field cmd_pre_exe is 2, and not 0"),
+        (
+            INT8,
+            "conv",
+            {"opd2_str": 3, "tsk_opd_num": 2, "chl_quan": 0},
+            "its field opd2_str is 3, and not 0 or 1 or 2",
+        ),
+        (INT8, "conv", {"double_conv": 1, "opd0_addr": 1}, "its field opd0_addr is 1, which is odd"),
+        (
+            INT8,
+            "conv",
+            {"ps32_md": 2, "chl_quan": 0, "tsk_opd_num": 2, "res_shift": 1, "relu": 0},
+            "its field res_shift is 1",
+        ),
+        (BF16, "conv", {"ps32_md": 2, "tsk_opd_num": 3, "relu": 0, "res_shift": 0}, "its field tsk_opd_num is 3"),
+        (BF16, "conv", {"res0_n_str": 4098}, "its field res0_n_str is 4098, no multiple of 16"),
+        (INT8, "matrix", {"tsk_opd_num": 3, "opd2_str": 0, "opd2_w": 3}, "its result has 16 columns and its bias "),
+        (BF16, "dma.load", {"dst_h_stride": 2}, "elements of its destination overlap"),
+        (SMALL, "conv", {"double_conv": 1, "opd0_c": 3, "opd1_n": 3}, "it adds two pairs of channels at once"),
+        (RELU, "conv.dw", {"res0_n_str": 100}, "its field res0_n_str is 100, no multiple of 16"),
+        (RELU, "conv.dw", {"opd1_x_ins0": 15}, "its field opd1_x_ins0 is 15"),
+        (RELU, "conv.dw", {"chl_quan": 1}, "its field opd2_str is 0, and not 2"),
+        (RELU, "conv.dw", {"res0_w_str": 14}, "elements of its result overlap"),
+        (INT8, "pool.max", {"opd2_str": 3}, "its field opd2_str is 3, and not 0 or 1 or 2"),
+        (BF16, "matrix", {"opd2_seg": 1}, "its field opd2_seg is 1, and not 0"),
+        (INT8, "matrix", {"ps32_md": 2, "relu": 1}, "its field relu is 1, and not 0"),
+        (
+            INT8,
+            "matrix",
+            {"ps32_md": 2, "res_shift": 0, "relu": 0, "chl_quan": 1},
+            "its field chl_quan is 1, and not 0",
+        ),
     ],
 )
 def test_a_command_that_the_emulator_ends_on_is_illegal(
@@ -82,3 +118,32 @@ def test_a_rectified_result_has_no_sign() -> None:
     command = first(INT8, "conv")
     assert complaint(command, relu=1, res0_sign=0) == ""
     assert complaint(command, relu=1, res0_sign=1) == ""
+
+
+def test_a_move_reads_what_it_overwrites_before_or_not_at_all() -> None:
+    command = first(INT8, "dma.l2l")
+    assert complaint(command) == ""
+    fields = {
+        "src_n": 1,
+        "src_c": 1,
+        "src_h": 1,
+        "dst_c": 1,
+        "dst_h": 1,
+        "src_w": 8,
+        "dst_w": 8,
+        "src_fmt": 2,
+        "dst_fmt": 2,
+    }
+    assert complaint(command, **fields, src_base_addr_low=64, dst_base_addr_low=64) == "", "onto itself"
+    assert complaint(command, **fields, src_base_addr_low=66, dst_base_addr_low=64) == "", "toward the start"
+    text = complaint(command, **fields, src_base_addr_low=64, dst_base_addr_low=66)
+    assert text == "its destination overlaps its source, elements of which come later"
+
+
+def test_an_operation_per_element_writes_tensors_whose_batches_interleave() -> None:
+    """The rearrangement of depth to space: each element has bytes of its own, though no axis is inside another."""
+    command = first(RELU, "arith.mul")
+    shape = {f"{prefix}_{axis}": n for prefix in ("res0", "opd0") for axis, n in zip("nchw", (2, 1, 2, 4), strict=True)}
+    apart = {"res0_n_str": 1, "res0_c_str": 16, "res0_h_str": 10, "res0_w_str": 2}
+    assert complaint(command, **shape, **apart) == ""
+    assert complaint(command, **shape, **{**apart, "res0_h_str": 6}) == "elements of its result overlap"

@@ -113,5 +113,5 @@ CV183X = _chip(
     _geometry(32, tuple(w for tag in range(_TAGS) for w in _both_spellings(tag))),
     _emulator(18802, "", _DDR_START),
     _timing(650, 2, 8),
-    Rules(channel_group=0, drops_large_casts=True),
+    Rules(channel_group=0, drops_large_casts=True, ddr_start=_DDR_START),
 )

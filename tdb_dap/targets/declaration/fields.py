@@ -85,7 +85,8 @@ class Conventions(Struct, frozen=True, kw_only=True):
     table; ``matrix_scale``: sums of mm2 of 8 bits are requantised by a float32 scale, not by multiplier and shift;
     ``distributes``: the moves from lanes to columns and back swap them; else they are copies into the given sizes;
     ``sized_index``: the position of a tap that is the largest or smallest has the width of a format in the command;
-    ``strided_by_sizes``: a linear move with ``stride_enable`` is as long as its four sizes say, a broadcast without c.
+    ``strided_by_sizes``: a linear move with ``stride_enable`` is as long as its four sizes say, a broadcast without c;
+    ``ddr_start``: the byte that moves call the first one of DDR.
     """
 
     has_float8: bool = False
@@ -98,6 +99,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     distributes: bool = True
     sized_index: bool = False
     strided_by_sizes: bool = False
+    ddr_start: int = 0
 
 
 USUAL = Conventions()

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 
+import numpy as np
+
+from tdb_dap.engine.hardware.apart import has_apart
+from tdb_dap.engine.hardware.byte_ranges import element_offsets, share_a_byte
+from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.targets.declaration.family import Bound, Rule
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.convolution import window_fits
-from tdb_dap.targets.families.cv18xx.rows import GIVEN, is_float
+from tdb_dap.targets.families.cv18xx.rows import GIVEN, is_float, writes_partial
 
 _ALIGNED = 0
 """Storage code of rows that begin at whole units."""
 _KERNELS, _BIASES = 1, 2
 """Those of the weights and of the bias of a convolution."""
-_FILL = 4
-"""Special function of a move: a constant is its source."""
-_BYTE, _BF16 = 1, 2
-"""Formats of a move."""
 
 
 def fields_are(when: Callable[[Fields], bool] = lambda f: True, **values: int | tuple[int, ...]) -> Rule:
@@ -80,6 +82,28 @@ def _is_signed(f: Fields) -> bool:
     return any(f.number(name) for name in signs if f.has(name))
 
 
+_GIVEN = (Layout.STRIDE, Layout.DMA_STRIDE)
+"""Layouts whose steps are in the command."""
+
+
+def has_results_apart(bound: Bound) -> str:
+    """In which order numbers are written that share bytes is not known."""
+    views = {role: view for role, view in bound.results.items() if isinstance(view, View)}
+    for role, view in views.items():
+        if view.layout in _GIVEN and not has_apart(view) and _shares_bytes(view):
+            return f"elements of its {role} overlap"
+    for one, other in combinations(views, 2):
+        if share_a_byte(views[one], views[other]):
+            return f"its {one} and {other} overlap".replace("_", " ")
+    return ""
+
+
+def _shares_bytes(view: View) -> bool:
+    """Whether two elements of a tensor have a byte in common: each is looked at."""
+    starts = np.sort(element_offsets(view), axis=None)
+    return bool((np.diff(starts) < view.dtype.itemsize).any())
+
+
 def has_extents(bound: Bound) -> str:
     """No extent of an operand or result is zero."""
     f = bound.fields
@@ -103,7 +127,7 @@ def _has_planes_apart(bound: Bound) -> str:
 
 def _has_whole_batches(bound: Bound) -> str:
     f = bound.fields
-    if is_float(f) or f.res0_n_str % f.geometry.eu_bytes == 0:
+    if f.res0_n_str % f.geometry.eu_bytes == 0:
         return ""
     return f"its field res0_n_str is {f.res0_n_str}, no multiple of {f.geometry.eu_bytes}"
 
@@ -145,6 +169,14 @@ def _fit_together(bound: Bound) -> str:
     return "" if f.opd0_n == f.res0_n else f"its left matrix has {f.opd0_n} rows and its result {f.res0_n}"
 
 
+def _bias_fits(bound: Bound) -> str:
+    """A bias has a number for each column."""
+    f = bound.fields
+    columns, numbers = f.res0_c * f.res0_w, f.opd2_c * f.opd2_w
+    differ = f.tsk_opd_num == 3 and columns != numbers
+    return f"its result has {columns} columns and its bias {numbers} numbers" if differ else ""
+
+
 def _sign_of_averages(bound: Bound) -> str:
     return sign_follows(bound) if bound.fields.sub == 1 else ""
 
@@ -154,35 +186,17 @@ def _sign_of_sums(bound: Bound) -> str:
     return sign_follows(bound) if not bound.fields.ps32_md else ""
 
 
-def _moves_something(bound: Bound) -> str:
+def _pairs_fit(bound: Bound) -> str:
+    """Two pairs of input channels are added at once: there are so many, and they begin at an even byte."""
     f = bound.fields
-    names = [f"dst_{axis}" for axis in "chw"]
-    if not (f.sub == _FILL or f.compress_en or f.sys_dtype):
-        names += [f"src_{axis}" for axis in "nchw"]
-    return next((f"its field {name} is 0" for name in names if not f.number(name)), "")
+    if f.double_conv and f.opd0_c < 4:
+        return f"it adds two pairs of channels at once, and its input has {f.opd0_c}"
+    return f"its field opd0_addr is {f.opd0_addr}, which is odd" if f.double_conv and f.opd0_addr % 2 else ""
 
 
-def _formats_fit(bound: Bound) -> str:
-    """On the way into local memory bytes become bfloat16, and not the other way round; a constant has one format."""
-    f = bound.fields
-    narrows = f.trans_dir == 0 and not f.compress_en and f.src_fmt == _BF16
-    differ = f.src_fmt != f.dst_fmt and (f.sub == _FILL or narrows)
-    return f"its formats are {f.src_fmt} and {f.dst_fmt}" if differ else ""
-
-
-def _rows_fit(bound: Bound) -> str:
-    """A matrix in local memory has a batch for each row, of one line."""
-    f = bound.fields
-    if f.trans_dir != 0 or not f.sys_dtype:
-        return ""
-    if f.src_n != f.src_c or f.dst_h != 1:
-        return f"its matrix of {f.src_c} rows goes into {f.src_n}x{f.dst_h}"
-    if f.dst_c * f.dst_w < f.src_w:
-        return f"its matrix of {f.src_w} columns goes into {f.dst_c}x{f.dst_w}"
-    return ""
-
-
-COMMON = (fields_are(cmd_en=1), has_extents)
+COMMON = (fields_are(cmd_en=1, cmd_pre_exe=0), has_extents)
+_NO_STEPS_GIVEN = fields_are(opd2_str=(_ALIGNED, _KERNELS, _BIASES))
+_SUMS_GO_ON = fields_are(writes_partial, relu=0, res_shift=0)
 ELEMENTS = (
     *COMMON,
     sign_follows,
@@ -191,7 +205,7 @@ ELEMENTS = (
     fields_are(lambda f: f.tsk_opd_num > 1 and not f.opd1_const, opd1_str=GIVEN),
     fields_are(lambda f: f.sub == 0, opd0_seg=1, opd1_seg=1),
     fields_are(lambda f: f.sub == 1, res_add=1, opd0_seg=1, opd1_seg=1),
-    fields_are(lambda f: f.sub == 2 and not is_float(f), opd0_seg=0),
+    fields_are(lambda f: f.sub in (2, 3) and not is_float(f), opd0_seg=0),
     fields_are(lambda f: f.sub != 10, tsk_opd_num=2),
     fields_are(lambda f: f.sub in (4, 5) and is_float(f), relu=0),
     fields_are(lambda f: bool(f.relu) and not is_float(f), res0_seg=1),
@@ -204,6 +218,8 @@ ELEMENTS = (
     fields_agree(lambda f: f.sub in (7, 8, 9), ("res0_seg", "opd0_seg"), ("res0_seg", "opd1_seg")),
     fields_are(lambda f: f.sub in (7, 8, 9, 10), relu=0),
     fields_are(lambda f: f.sub == 10, opd0_seg=1, res0_seg=1, tsk_opd_num=1),
+    fields_are(lambda f: f.sub == 11, res0_seg=1),
+    has_results_apart,
 )
 """Of operations per element: the numbers of sub types are those of ``elements``."""
 LOOK_UPS = (
@@ -216,17 +232,12 @@ LOOK_UPS = (
     fields_are(is_float, opd0_sign=1, opd1_sign=1, opd2_sign=1, opd2_seg=1, res0_sign=1, opd1_w=8, chl_quan=0),
     _has_a_table_for_each_lane,
     fields_agree(lambda f: True, *((f"opd0_{axis}", f"res0_{axis}") for axis in "nchw")),
+    has_results_apart,
 )
 
-
-MOVES = (
-    fields_are(src_fmt=(_BYTE, _BF16), dst_fmt=(_BYTE, _BF16)),
-    _moves_something,
-    _formats_fit,
-    _rows_fit,
-)
 POOLS = (
     *COMMON,
+    _NO_STEPS_GIVEN,
     fields_are(opd0_str=(_ALIGNED, GIVEN), res0_str=(_ALIGNED, GIVEN)),
     fields_are(lambda f: f.sub != 1, tsk_opd_num=1),
     fields_agree(lambda f: f.sub != 1, ("res0_sign", "opd0_sign")),
@@ -236,24 +247,33 @@ POOLS = (
     shift_follows(lambda f: f.sub == 1),
     fields_agree(lambda f: True, ("opd0_n", "res0_n"), ("opd0_c", "res0_c"), ("opd0_str", "res0_str")),
     window_fits,
+    has_results_apart,
 )
 WINDOWS_APART = (
     *COMMON,
+    _NO_STEPS_GIVEN,
     sign_follows,
     fields_are(
         opd0_str=(_ALIGNED, GIVEN), opd1_str=_ALIGNED, opd1_n=1, opd1_sign=1, opd2_sign=1, opd1_seg=1, rshift_typ=1
     ),
     shift_follows(lambda f: not f.chl_quan),
-    fields_are(lambda f: f.tsk_opd_num == 3, opd2_str=_BIASES),
+    fields_are(lambda f: f.tsk_opd_num == 3 or bool(f.chl_quan), opd2_str=_BIASES),
     fields_are(is_float, chl_quan=0),
+    fields_are(opd1_x_ins0=tuple(range(15)), opd1_y_ins0=tuple(range(15))),
+    _has_whole_batches,
     _has_halves_apart,
     fields_agree(
         lambda f: True, ("opd0_n", "res0_n"), ("opd0_str", "res0_str"), ("opd1_c", "res0_c"), ("opd0_c", "res0_c")
     ),
     window_fits,
+    has_results_apart,
 )
 CONVOLUTIONS = (
     *COMMON,
+    _NO_STEPS_GIVEN,
+    _SUMS_GO_ON,
+    fields_are(writes_partial, tsk_opd_num=2),
+    _pairs_fit,
     sign_follows,
     fields_are(opd0_str=_ALIGNED, opd1_str=_KERNELS, res0_str=(_ALIGNED, GIVEN)),
     fields_are(lambda f: not is_float(f), opd1_seg=1, rshift_typ=1),
@@ -266,19 +286,25 @@ CONVOLUTIONS = (
     _has_halves_apart,
     fields_agree(lambda f: True, ("opd1_n", "opd0_c"), ("opd0_n", "res0_n"), ("opd1_c", "res0_c")),
     window_fits,
+    has_results_apart,
 )
 MATRICES = (
     *COMMON,
+    _SUMS_GO_ON,
+    fields_are(writes_partial, chl_quan=0),
     fields_are(
         opd0_str=_ALIGNED, opd1_str=_ALIGNED, res0_str=_ALIGNED, res0_h=1, opd1_h=1, opd2_n=1, opd0_seg=1, opd1_seg=1
     ),
     fields_are(opd2_str=(0, 1, 2)),
-    fields_are(lambda f: f.tsk_opd_num == 3, opd2_str=_ALIGNED, opd2_seg=0),
+    fields_are(opd2_seg=0),
+    fields_are(lambda f: f.tsk_opd_num == 3, opd2_str=_ALIGNED),
     fields_are(is_float, chl_quan=0),
     _has_halves_apart,
     _has_whole_rows_apart,
     _fit_together,
+    _bias_fits,
     _sign_of_sums,
     shift_follows(lambda f: bool(f.chl_quan)),
     fields_are(lambda f: not is_float(f) and not f.ps32_md, res0_seg=1),
+    has_results_apart,
 )

@@ -27,6 +27,16 @@ from tdb_dap.targets.families.cv18xx.rows import (
 _RESULT = own_shape("res0")
 
 
+def _rows_of_sums(f: Fields) -> int:
+    """Bytes of a plane of partial sums: the next begins behind its last row, whatever ``b_str`` says."""
+    itemsize = 2 if is_float(f) else 1
+    return f.res0_n * steps(f, "res0", _RESULT(f), itemsize)[0] * itemsize
+
+
+def _sums(number: int, of_float: bool, make: Any, when: Any) -> Row:
+    return partial_plane(_RESULT, number, of_float, make, when, _rows_of_sums)
+
+
 def columns(f: Fields) -> int:
     """Columns of the result and of the right matrix."""
     return f.res0_c * f.res0_w
@@ -118,12 +128,12 @@ class MatrixProduct:
         local_only=True,
         when=lambda f: has_bias(f) and is_float(f),
     )
-    sum_0 = partial_plane(_RESULT, 0, False, operand, adds_partial)
-    sum_1 = partial_plane(_RESULT, 1, False, operand, adds_partial)
-    sum_2 = partial_plane(_RESULT, 2, False, operand, adds_partial)
-    sum_3 = partial_plane(_RESULT, 3, False, operand, adds_partial)
-    sum_upper = partial_plane(_RESULT, 0, True, operand, adds_partial)
-    sum_lower = partial_plane(_RESULT, 1, True, operand, adds_partial)
+    sum_0 = _sums(0, False, operand, adds_partial)
+    sum_1 = _sums(1, False, operand, adds_partial)
+    sum_2 = _sums(2, False, operand, adds_partial)
+    sum_3 = _sums(3, False, operand, adds_partial)
+    sum_upper = _sums(0, True, operand, adds_partial)
+    sum_lower = _sums(1, True, operand, adds_partial)
     result = _matrix("res0", _result_shape, _RESULT, "res0_w", result_, when=lambda f: not writes_partial(f))
     result_high = _matrix(
         "res0",
@@ -134,12 +144,12 @@ class MatrixProduct:
         when=_wide_result,
         first=lambda f: f.res0_b_str,
     )
-    result_0 = partial_plane(_RESULT, 0, False, result_, writes_partial)
-    result_1 = partial_plane(_RESULT, 1, False, result_, writes_partial)
-    result_2 = partial_plane(_RESULT, 2, False, result_, writes_partial)
-    result_3 = partial_plane(_RESULT, 3, False, result_, writes_partial)
-    result_upper = partial_plane(_RESULT, 0, True, result_, writes_partial)
-    result_lower = partial_plane(_RESULT, 1, True, result_, writes_partial)
+    result_0 = _sums(0, False, result_, writes_partial)
+    result_1 = _sums(1, False, result_, writes_partial)
+    result_2 = _sums(2, False, result_, writes_partial)
+    result_3 = _sums(3, False, result_, writes_partial)
+    result_upper = _sums(0, True, result_, writes_partial)
+    result_lower = _sums(1, True, result_, writes_partial)
 
     rules = MATRICES
 

@@ -12,7 +12,7 @@ from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import Row, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.declaration.rows import AddressParts
-from tdb_dap.targets.families.cv18xx.legality import MOVES
+from tdb_dap.targets.families.cv18xx.move_rules import MOVES
 
 LOAD, STORE, GLOBAL_COPY, LOCAL_COPY = range(4)
 COPY, TRANSPOSE, FILL = 0, 1, 4

@@ -102,9 +102,10 @@ def tensor(
     make: Callable[..., Row] = operand,
     dtype: Callable[[Fields], DType] | None = None,
     plane: int = 0,
+    apart: Callable[[Fields], int] | None = None,
     **details: Any,
 ) -> Row:
-    """A tensor of bytes or bfloat16. ``plane``: how many times ``b_str`` bytes behind the address it begins.
+    """A tensor of bytes or bfloat16, ``plane`` times ``apart`` bytes (``b_str``) behind its address.
 
     The address of the second operand has no lane: it is that of the result.
     """
@@ -113,7 +114,7 @@ def tensor(
     if prefix == "opd1":
         details["parts"] = in_lane_of_result(prefix)
     if plane:
-        details["first"] = lambda f: plane * f.number(f"{prefix}_b_str")
+        details["first"] = lambda f: plane * (f.number(f"{prefix}_b_str") if apart is None else apart(f))
     return make(
         prefix,
         shape,
@@ -157,7 +158,14 @@ def writes_partial(f: Fields) -> bool:
     return f.ps32_md in (FIRST, MIDDLE)
 
 
-def partial_plane(shape: ShapeOf, number: int, of_float: bool, make: Callable[..., Row], when: Condition) -> Row:
+def partial_plane(
+    shape: ShapeOf,
+    number: int,
+    of_float: bool,
+    make: Callable[..., Row],
+    when: Condition,
+    apart: Callable[[Fields], int] | None = None,
+) -> Row:
     """A plane of 32-bit sums: bytes of integers, the lowest first, or halves of float32, the upper one first."""
     return tensor(
         "res0",
@@ -165,6 +173,7 @@ def partial_plane(shape: ShapeOf, number: int, of_float: bool, make: Callable[..
         make,
         (lambda f: UI16) if of_float else (lambda f: UI8),
         plane=number,
+        apart=apart,
         constant=False,
         when=lambda f: bool(f.opd_typ) == of_float and bool(when(f)),
     )

@@ -60,6 +60,8 @@ def refuse_unused(x: Operation, family: str) -> None:
         refuse(not is_float(f) and is_wide(f, "res0"), "a depthwise convolution with results of 16 bits")
     if family in ("cvi.lut", "cvi.pool", "cvi.depthwise"):
         refuse(f.lane("opd0") != f.lane("res0"), "an operand that begins in another lane than the result")
+    if family in ("cvi.conv", "cvi.matrix"):
+        refuse(f.lane("res0"), "a result that begins in a lane beyond the first")
     refuse(family not in ("cvi.conv", "cvi.matrix") and f.ps32_md, "partial sums of this operation")
 
 
@@ -200,7 +202,9 @@ def earlier_sums(x: Operation) -> Array | None:
     if not adds_partial(x.fields):
         return None
     if is_float(x.fields):
-        return float_of_halves(x["sum_upper"].bits, x["sum_lower"].bits)
+        sums = float_of_halves(x["sum_upper"].bits, x["sum_lower"].bits)
+        refuse(not np.isfinite(sums).all(), "a sum of an earlier command that is no finite number")
+        return sums
     planes = [x[f"sum_{number}"].bits.astype(np.uint32) << np.uint32(8 * number) for number in range(4)]
     return (planes[0] | planes[1] | planes[2] | planes[3]).view(np.int32).astype(np.int64)
 
