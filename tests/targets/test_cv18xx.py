@@ -174,3 +174,28 @@ def test_integers_of_operations_have_one_width_each(name: str, field: str) -> No
     assert f"its field {field} is" not in chip.illegal(command(chip, name, **{**given, field: wanted}))
     text = chip.illegal(command(chip, name, **{**given, field: 1 - wanted}))
     assert text == f"its field {field} is {1 - wanted}, and not {wanted}"
+
+
+@pytest.mark.parametrize(("name", "expected"), [("conv", 0x3F800000), ("matrix", 0x3F7FFFFF)])
+def test_a_subnormal_sum_that_goes_on_is_zero_in_a_convolution(name: str, expected: int) -> None:
+    """1 plus a tiny negative number is below 1, rounded toward zero; a sum that is infinite goes on as the largest."""
+    chip, memory = chip_named("CV181X"), empty(chip_named("CV181X"))
+    formats = {
+        "res0_seg": 1,
+        "opd0_seg": 1,
+        "opd1_seg": 1,
+        "opd_typ": 1,
+        "opd1_str": int(name == "conv"),
+        "res0_b_str": 64,
+        "opd2_n": 1,
+    }
+    described = command(chip, name, tsk_opd_num=2, ps32_md=3, **{**ONE, **KERNEL, **ADDRESSES}, **formats)
+    for (tiny, factor), stored in {(0x80000001, 0x3F80): expected, (0x7F7F0000, 0x7F7F): 0x7F7FFFFF}.items():
+        words = {"input": factor, "left": factor, "weight": 0x3F80, "right": 0x3F80}
+        words |= {"sum_upper": tiny >> 16, "sum_lower": tiny & 0xFFFF}
+        for role, view in described.binding.operands.items():
+            assert isinstance(view, View)
+            memory.write(view, np.full(view.shape, words[role], np.uint16))
+        chip.execute(described, memory)
+        upper, lower = (int(memory.read(view).item()) for view in described.results if isinstance(view, View))
+        assert upper << 16 | lower == stored

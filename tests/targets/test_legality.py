@@ -19,6 +19,7 @@ from scripts.robustness.fuzz_simulator.mutants import BROKEN, walk
 from scripts.robustness.fuzz_simulator.seeds import seeds_of
 from tdb_dap.backends.discovery import library_of
 from tdb_dap.cli.main import main
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import BadAccess, BadInput, NotSimulated
 from tdb_dap.targets import kernel
 from tests.samples import DATA
@@ -31,6 +32,8 @@ BYTES = {"opd0_prec": 0, "opd1_prec": 0, "res0_prec": 0}
 WINDOW = {"opd0_prec": 2, "res0_prec": 2, "res0_n": 1, "res0_c": 4, "res0_h": 3, "res0_w": 3, "res0_addr": 4096}
 WINDOW |= {"opd0_h": 5, "opd0_w": 5, "opd1_h": 3, "opd1_w": 3, "res_op_x_str": 1, "res_op_y_str": 1}
 CONV = {**WINDOW, "opd0_c": 4, "opd1_addr": 8192, "opd2_const": 1}
+DEPTHWISE = {**WINDOW, "opd1_addr": 8192, "opd2_const": 1}
+LINEAR = {**SHAPE, "res0_prec": 2, "opd1_addr": 1024, "opd2_addr": 3072, "res0_addr": 2048}
 PRODUCT = {"opd0_prec": 1, "res0_prec": 1, "res0_c": 4, "res0_w": 8, "opd1_c": 16, "opd1_w": 8}
 PRODUCT |= {"opd1_addr": 4096, "res0_addr": 8192, "opd2_const": 1}
 QUANT = {**SHAPE, "opd0_prec": 0, "res0_prec": 2, "opd1_const": 1, "res0_addr": 2048}
@@ -116,6 +119,17 @@ RULES: list[tuple[str, dict[str, int], dict[str, int], str, dict[str, int]]] = [
         "its data has storage code 1, and only 0 is known",
         {},
     ),
+    ("sg.pl_gather_d2coor", {**GATHER, "opd1_c": 16}, {"opd1_prec": 4}, "its indices cannot be 32-bit integers", {}),
+    ("arith.cast", {**SUM, "tsk_opd_num": 1, "res0_prec": 3}, {"opd2_n_str": 5}, "its rounding has the code 5", {}),
+    ("arith.cast", {**SUM, "tsk_opd_num": 1}, {"res0_prec": 6}, "it takes no 4-bit integers", {}),
+    ("lin.mac", LINEAR, {"res0_prec": 0}, "its numbers cannot be 8-bit integers", {"res0_prec": 1}),
+    (
+        "pord.depthwise",
+        {**DEPTHWISE, "opd0_prec": 0, "res0_prec": 0},
+        {"res1_addr": 32 << 8},
+        "it shifts by 32 bits",
+        {"res1_addr": 31 << 8},
+    ),
     (
         "tsbc.l_copy",
         {**SHAPE, "res0_prec": 2, "res0_addr": 1024},
@@ -175,6 +189,75 @@ def test_a_rule_and_a_command_that_just_keeps_it(
         chip.execute(broken, empty(chip))
     if breaks != keeps:
         assert chip.illegal(command(chip, name, **{**fields, **keeps})) == ""
+
+
+OF_MATRICES = {"opd0_prec": 2, "opd1_prec": 2, "res0_prec": 2, "res0_c": 4, "res0_w": 8, "opd1_c": 4, "opd1_w": 8}
+OF_MATRICES |= {"opd0_n": 1, "opd0_c": 4, "opd0_w": 8, "opd1_n": 32, "res0_n": 1, "tsk_opd_num": 2}
+OF_MATRICES |= {"opd0_addr": LOCAL, "opd1_addr": LOCAL + 4096, "opd2_addr": LOCAL + 8192, "res0_addr": LOCAL + 12288}
+OF_MOVES = {"pio_gdma_enable": 1, "src_nsize": 1, "src_csize": 4, "src_hsize": 1, "src_wsize": 8, "dst_nsize": 1}
+OF_MOVES |= {
+    "dst_csize": 8,
+    "dst_hsize": 1,
+    "dst_wsize": 4,
+    "src_start_addr_l32": LOCAL,
+    "dst_start_addr_l32": LOCAL + 4096,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "mnemonic", "fields", "breaks", "text"),
+    [
+        ("BM1684", "arith.mac", {**OF_BM1684, **BYTES}, {"left_shift": 17}, "it shifts what it adds to by 17 bits"),
+        ("BM1684", "arith.shift", {**OF_BM1684, **BYTES}, {"opd1_prec": 3}, "it shifts numbers of one width"),
+        ("BM1684", "mm.mul", OF_MATRICES, {"opd1_prec": 4}, "it mixes f32 with 32-bit integers"),
+        ("BM1684", "mm.mul", OF_MATRICES, {"tsk_opd_num": 3}, "its bias is 8-bit integers, and not f32"),
+        (
+            "BM1684",
+            "dma.cw_trans",
+            {**OF_MOVES, **STRIDES},
+            {"dst_cstride": 3},
+            "its step from channel to channel is 3",
+        ),
+        (
+            "BM1684",
+            "dma.constant",
+            OF_MOVES,
+            {"src_start_addr_l32": 0, "dst_csize": 0},
+            "its destination has no elements",
+        ),
+        (
+            "BM1688",
+            "arith.mac",
+            {**SUM, "tsk_opd_num": 2},
+            {"opd0_prec": 1, "opd1_prec": 1, "res0_prec": 1},
+            "it takes no f16",
+        ),
+        ("BM1684X", "dma.masked_select", {**IDLE}, {}, "its source has no elements"),
+    ],
+)
+def test_a_rule_of_a_chip(
+    name: str, mnemonic: str, fields: Mapping[str, int], breaks: Mapping[str, int], text: str
+) -> None:
+    chip = chip_named(name)
+    assert text in chip.illegal(command(chip, mnemonic, **{**fields, **breaks}))
+    assert not breaks or text not in chip.illegal(command(chip, mnemonic, **fields))
+
+
+def test_a_depthwise_sum_is_held_in_32_bits() -> None:
+    """The bias that nearly fills them makes the sum negative; there is no requantisation that would limit it."""
+    chip, memory = chip_named("BM1688"), empty(chip_named("BM1688"))
+    one = {"res0_c": 1, "res0_h": 1, "res0_w": 1, "opd0_h": 1, "opd0_w": 1, "opd1_h": 1, "opd1_w": 1}
+    signs = {"opd0_sign": 1, "opd1_sign": 1, "opd2_sign": 1, "res0_sign": 1}
+    fields = {**DEPTHWISE, "opd0_prec": 0, "res0_prec": 0, **one, **signs, "opd2_addr": (1 << 31) - 1}
+    described = command(chip, "pord.depthwise", **fields)
+    for role in ("input", "kernel"):
+        view = described.binding.operands[role]
+        assert isinstance(view, View)
+        memory.write(view, np.full(view.shape, 1, np.uint8))
+    chip.execute(described, memory)
+    (result,) = described.results
+    assert isinstance(result, View)
+    assert memory.read(result).item() == 0x80
 
 
 def test_floats_of_8_bits_are_there_on_some_chips_only() -> None:

@@ -28,6 +28,7 @@ BM1684X = Chip(
     ),
     rules=Rules(
         has_int4=False,
+        adds_halves=True,
         channel_group=32,
         counts_numbers=True,
         signs_distance=True,

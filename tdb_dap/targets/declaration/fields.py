@@ -86,6 +86,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     ``distributes``: the moves from lanes to columns and back swap them; else they are copies into the given sizes;
     ``sized_index``: the position of a tap that is the largest or smallest has the width of a format in the command;
     ``strided_by_sizes``: a linear move with ``stride_enable`` is as long as its four sizes say, a broadcast without c;
+    ``adds_halves``: products of 16-bit floats are added to an old result;
     ``ddr_start``: the byte that moves call the first one of DDR.
     """
 
@@ -99,6 +100,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     distributes: bool = True
     sized_index: bool = False
     strided_by_sizes: bool = False
+    adds_halves: bool = False
     ddr_start: int = 0
 
 

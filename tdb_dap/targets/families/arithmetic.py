@@ -76,6 +76,9 @@ def _result_sign(f: Fields) -> int:
 _OF_ONE_WIDTH = (MAX, MIN, AND, OR, XOR, COPY, ABSOLUTE, CLAMP, COPY_BATCH)
 _SHIFTS = (LOGIC_SHIFT, ARITHMETIC_SHIFT, ROTATE)
 _SHIFTED = (ADD, SUB, MUL, ADD_SATURATE, SUB_SATURATE, MUL_SATURATE)
+_FLOAT32 = 2
+_ROUNDINGS = 5
+"""Codes of roundings to integers."""
 _MOST_SHIFT = 32
 """Bits to the left; to the right as many as a product has."""
 _BITWISE = (NOT, AND, OR, XOR, LEADING_ZEROS, LEADING_ONES)
@@ -89,6 +92,10 @@ def _formats(bound: Bound) -> str:
     third = bound.operands.get("third")
     if sub in _SHIFTED and isinstance(third, Constant) and not -64 < third.value <= _MOST_SHIFT:
         return f"it shifts its result by {third.value} bits"
+    if sub == CAST and f.opd2_n_str >= _ROUNDINGS and f.opd0_prec in FLOATS and f.res0_prec in WORDS:
+        return f"its rounding has the code {f.opd2_n_str}"
+    if sub == CAST and INT4 in (f.opd0_prec, f.res0_prec) and not f.conventions.has_int4:
+        return f"it takes no {named(INT4)}"
     if sub in (CAST, EU_INDEX, NPU_INDEX, MUL_CAST):
         return ""
     is_number = f.tsk_opd_num > 1 and isinstance(bound.operands.get("right"), Constant)
@@ -107,6 +114,8 @@ def _formats(bound: Bound) -> str:
         return f"it takes no {named(next(code for code in codes if code not in integers))}"
     if sub in _FLOATS_ONLY and not FLOATS.issuperset(codes):
         return f"it takes no {named(next(code for code in codes if code not in FLOATS))}"
+    if sub == MAC and FLOATS.issuperset(codes) and set(codes) != {_FLOAT32} and not f.conventions.adds_halves:
+        return f"it takes no {named(next(code for code in codes if code != _FLOAT32))}"
     if sub == MAC and WORDS.issuperset(codes):
         if f.opd0_prec or f.opd1_prec or f.res0_prec == 4:
             return "it makes integers of 8 or 16 bits out of integers of 8 bits, and no others"

@@ -87,6 +87,8 @@ def _sizes_fit(bound: Bound) -> str:
             return f"its data has storage code {f.opd0_str}, and only 0 is known"
         if f.opd1_c != f.res0_w or f.res0_h != 1:
             return f"it has {f.opd1_c} indices for {f.res0_h} rows of {f.res0_w} results"
+        if f.sub == GATHER_2D and f.opd1_prec != 3:
+            return f"its indices cannot be {named(f.opd1_prec)}"
     if f.sub in (*GATHERS, *SCATTERS):
         if f.opd0_h != 1 or f.res0_h != 1:
             return f"its data has {f.opd0_h} rows and its result {f.res0_h}, and there is but one"

@@ -17,6 +17,7 @@ from tdb_dap.targets.families.convolution import (
     requantisation_table,
     scale_table,
     scales_8_bits,
+    signed,
     window_attributes,
     window_fits,
 )
@@ -26,6 +27,11 @@ DEPTHWISE, AVERAGE, DEPTHWISE_RELU, MINIMUM, MAXIMUM = 0, 1, 2, 3, 4
 BOX_DEPTHWISE, BOX_AVERAGE, BOX_MAXIMUM = 5, 6, 7
 _WITH_KERNEL = (DEPTHWISE, AVERAGE, DEPTHWISE_RELU, BOX_DEPTHWISE, BOX_AVERAGE)
 _WITH_BIAS = (DEPTHWISE, DEPTHWISE_RELU)
+
+
+def right_shift(f: Fields) -> int:
+    """Bits by which a depthwise sum of integers is shifted: of all four bytes the emulator looks at the second."""
+    return f.res1_addr >> 8 & 0xFF
 
 
 def signed_byte(value: int) -> int:
@@ -106,11 +112,13 @@ def _averages_by_a_constant(bound: Bound) -> str:
 
 
 def _shifts_within_words(bound: Bound) -> str:
-    """A depthwise sum of integers is shifted by less than the bits that it has; an average by its own operand."""
+    """A depthwise sum of integers is shifted by less than the bits that it has, and so is an average to the left."""
     f = bound.fields
-    is_shifted = f.sub in (DEPTHWISE, DEPTHWISE_RELU, BOX_DEPTHWISE) and not f.is_fused and not is_float(f)
-    shift = signed_byte(f.res1_addr) if is_shifted else 0
-    return f"it shifts by {shift} bits" if abs(shift) > 31 else ""
+    if f.is_fused or is_float(f):
+        return ""
+    shift = right_shift(f) if f.sub in (DEPTHWISE, DEPTHWISE_RELU, BOX_DEPTHWISE) else 0
+    left = -signed(f.opd2_addr, 32) if f.sub in (AVERAGE, BOX_AVERAGE) else 0
+    return f"it shifts by {max(shift, left)} bits" if max(shift, left) > 31 else ""
 
 
 @family("pord", registers=("sPorD", "PorD"))
@@ -178,4 +186,4 @@ class Pooling:
 def _after_the_sum(f: Fields) -> dict[str, Any]:
     if f.is_fused:
         return fused_attributes(f, zero=None)
-    return {"round_mode": f.opd2_n_str, "shift": signed_byte(f.res1_addr)}
+    return {"round_mode": f.opd2_n_str, "shift": right_shift(f)}

@@ -19,6 +19,7 @@ from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.arithmetic.sums import weighted as weighted_windows
 from tdb_dap.targets.arithmetic.sums import window_sums
 from tdb_dap.targets.arithmetic.windows import Windows, border, offsets, padded, taps
+from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import pooling as op
 from tdb_dap.targets.rules import Extremum
 from tdb_dap.targets.semantics.finish import channel_scale, finite_half, rectified, requantisation, scaled, table_of
@@ -213,16 +214,17 @@ def _summed(x: Operation) -> Pooled:
             start = _float_bias(x).reshape(1, 1) if x["bias"].is_constant else "bias"
     elif f.is_fused:
         is_signed = bool(f.opd0_sign or f.opd1_sign or (has_bias and f.opd2_sign))
-        if dtype.itemsize > 1 or x.dtype.per_byte > 1 or (f.rq and not is_signed):
+        is_small = not (has_bias or f.rq) and _fits_in_31_bits(f)
+        if dtype.itemsize > 1 or x.dtype.per_byte > 1 or not (is_signed or is_small):
             raise Unplanned("sums without a sign, or of words")
-        how = {"holds_32_bits": is_signed, "limits_sums": x.rules.limits_window_sums, "saturates_words": True}
+        how = {"limits_sums": x.rules.limits_window_sums, "saturates_words": True}
         steps, table = requantisation(x, wraps=True, **how, without_table=True), table_of(x)
+        steps = replace(steps, held=True)
         if has_bias:
             start = _bias(x).reshape(1, 1) if x["bias"].is_constant else "bias"
     else:
         steps = _integer_steps(x)
-        # Sums of bytes without signs that 31 bits hold are the same with a sign.
-        is_small = f.sub == op.AVERAGE and f.opd1_h * f.opd1_w * 255 * 255 <= SI32.maximum
+        is_small = f.sub == op.AVERAGE and _fits_in_31_bits(f)
         if dtype.itemsize > 1 or not (steps.held or is_small):
             raise Unplanned("sums without a sign, or of words")
         steps = replace(steps, held=True)
@@ -236,6 +238,11 @@ def _summed(x: Operation) -> Pooled:
     return Pooled("input", weight, is_rotated, fill, start, is_zero_positive, _start(x), False, steps, table=table)
 
 
+def _fits_in_31_bits(f: Fields) -> bool:
+    """Whether a sum of bytes without signs is the same with a sign."""
+    return bool(f.opd1_h * f.opd1_w * 255 * 255 <= SI32.maximum)
+
+
 @multiplies(_summed)
 @semantics("pord", op.AVERAGE, op.DEPTHWISE, op.DEPTHWISE_RELU)
 def weighted(x: Operation) -> Array:
@@ -243,7 +250,7 @@ def weighted(x: Operation) -> Array:
 
     Floats: two accumulators by turns, every product and addition rounded to the format; depthwise: the bias takes the
     first place. average: nothing does, the first product starts the sum. 8 bit: exact; average shifts right by opd2
-    half up; depthwise adds a 32-bit bias and shifts right by the low byte of res1 by round mode; saturated. The
+    half up; depthwise adds a 32-bit bias and shifts right by the second byte of res1 by round mode; saturated. The
     form that rectifies does so with integers, not with floats.
     """
     if x["input"].dtype.is_float:
@@ -379,7 +386,7 @@ def _exact_sum(x: Operation) -> Array:
 
 
 def _requantised(x: Operation) -> Array:
-    """Bits of an integer sum. Before it is requantised it is held in 32 bits, unsigned if no operand is signed."""
+    """Bits of an integer sum. It is held in 32 bits, unsigned if no operand is signed."""
     f, size = x.fields, x.dtype.itemsize
     is_signed = bool(f.opd0_sign or f.opd1_sign or (f.sub != op.AVERAGE and f.opd2_sign))
     steps = requantisation(
@@ -389,7 +396,8 @@ def _requantised(x: Operation) -> Array:
         limits_sums=x.rules.limits_window_sums,
         saturates_words=True,
     )
-    is_held_unsigned = bool(f.rq and not is_signed)
+    steps = replace(steps, held=is_signed)
+    is_held_unsigned = not is_signed
     if not is_held_unsigned and size in (1, 2, 4) and x.dtype.per_byte == 1:
         sums = _sum_in_kernel(x, steps, size)
         if sums is not None:
@@ -417,7 +425,7 @@ def _integer_steps(x: Operation) -> Steps:
         mode, amount = int(HALF_UP), int(np.clip(-signed(f.opd2_addr, 32), -62, 62))
         limits = _range(x.dtype.itemsize, bool(f.opd0_sign))
     else:
-        mode, amount = f.opd2_n_str, -op.signed_byte(f.res1_addr)
+        mode, amount = f.opd2_n_str, -op.right_shift(f)
         limits = _range(x.dtype.itemsize, is_signed and f.sub != op.DEPTHWISE_RELU)
     rectifies = f.sub == op.DEPTHWISE_RELU
     return Steps(mode, 1, amount, 0, is_signed, rectifies, (limits.minimum, limits.maximum))

@@ -7,11 +7,11 @@ from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import F32, I8, I16, UI8, DType
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.views import Layout
+from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import Bound, Row, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.dma.tensors import Shape4, default_strides, has_elements, has_rows_apart, lane_mask
+from tdb_dap.targets.families.dma.tensors import Shape4, default_strides, has_rows_apart, lane_mask
 
 COPY, TRANSPOSE, CONSTANT, SWAP = 0, 1, 4, 5
 
@@ -141,7 +141,23 @@ def _is_constant(bound: Bound) -> str:
         return ""
     if f.device_address("src_start_addr"):
         return "it writes a constant, and has a source"
-    return has_elements(bound)
+    destination = bound.results["destination"]
+    is_empty = isinstance(destination, View) and 0 in destination.shape
+    return "it writes a constant, and its destination has no elements" if is_empty else ""
+
+
+_FROM_DDR = 2
+"""Direction of moves between memories that are not in the lanes."""
+
+
+def _has_steps(bound: Bound) -> str:
+    """Tensors outside of the lanes have steps, and within them columns that are swapped have lines of their own."""
+    f = bound.fields
+    if f.direction == _FROM_DDR and not (f.stride_enable or is_linear(f) or is_matrix(f)):
+        return "it is between memories beyond the lanes, and has no steps"
+    if f.sub == SWAP and is_within_local(f) and f.stride_enable and f.dst_csize > 1 and f.dst_cstride < f.dst_wsize:
+        return f"its step from channel to channel is {f.dst_cstride}, and each has {f.dst_wsize} columns"
+    return ""
 
 
 def _sizes_fit(bound: Bound) -> str:
@@ -188,5 +204,5 @@ class Move:
         mask = lane_mask(f)
         return {"matrix": is_matrix(f), **({} if mask is None else {"lane_mask": hex(mask)})}
 
-    rules = (_is_enabled, _is_constant, _sizes_fit, _steps_by_one, _is_within_lanes, has_rows_apart)
+    rules = (_is_enabled, _is_constant, _sizes_fit, _steps_by_one, _has_steps, _is_within_lanes, has_rows_apart)
     vendor_text = "DMA tensor"

@@ -8,9 +8,9 @@ from tdb_dap.engine.hardware.dtypes import F32, DType
 from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.targets.declaration.family import Bound, family, flag, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.bm1684.rows import any_sign
+from tdb_dap.targets.families.bm1684.rows import any_sign, has_whole_bias
 from tdb_dap.targets.families.convolution import is_float
-from tdb_dap.targets.families.formats import among
+from tdb_dap.targets.families.formats import among, same
 from tdb_dap.targets.families.matrix import columns, inner, left_columns, left_rows, rows
 
 SIXTEEN = 3
@@ -66,5 +66,10 @@ class MatrixMultiply:
         attributes: dict[str, Any] = {"l_trans": bool(f.left_tran), "res_add": bool(f.res_add)}
         return attributes if is_float(f) else {**attributes, "right_shift": f.right_shift}
 
-    rules = (among("res0_prec", lambda f: {2} if is_float(f) else {0, 3}, "result"), _goes_on_with_a_bias)
+    rules = (
+        same("opd0_prec", "opd1_prec"),
+        among("res0_prec", lambda f: {2} if is_float(f) else {0, 3}, "result"),
+        has_whole_bias,
+        _goes_on_with_a_bias,
+    )
     vendor_text = "matrix multiply"

@@ -15,6 +15,7 @@ from tdb_dap.engine.hardware.views import Constant, Layout, View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, Bound, Row, Shape, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
+from tdb_dap.targets.families.convolution import is_float
 from tdb_dap.targets.families.formats import named
 
 _PLAIN = {0: Layout.ALIGN_EU, 3: Layout.STRIDE}
@@ -54,7 +55,9 @@ def word_result(**details: Any) -> Row:
     return result_("res0", RESULT_SHAPE, storage("res0"), **details)
 
 
-_SHIFT = 6
+_ADDED, _SHIFT = 1, 6
+_MOST_LEFT = 16
+"""Bits by which an old result of 16 bits is shifted at most."""
 _EXTREMES = (4, 5)
 """Operations: maximum and minimum."""
 
@@ -64,11 +67,24 @@ def of_one_kind(bound: Bound) -> str:
     f = bound.fields
     if f.sub == _SHIFT and isinstance(bound.operands["left"], Constant):
         return "it shifts a number of the command"
+    if f.sub == _SHIFT and f.opd0_prec != f.opd1_prec:
+        return "it shifts numbers of one width by numbers of another"
+    if f.sub == _ADDED and not is_float(f) and f.left_shift > _MOST_LEFT:
+        return f"it shifts what it adds to by {f.left_shift} bits, beyond 32"
     codes = {f.opd0_prec, f.res0_prec} | ({f.opd1_prec} if "right" in bound.operands else set())
     if codes in ({2}, {4}) or codes <= {0, 3}:
         is_mixed = f.sub in _EXTREMES and 2 not in codes and "right" in bound.operands and f.opd0_sign != f.opd1_sign
         return "it mixes signed with unsigned numbers" if is_mixed else ""
     return f"it takes no {' with '.join(named(code) for code in sorted(codes))}"
+
+
+def has_whole_bias(bound: Bound) -> str:
+    """A bias is float32, or of integers of 16 bits."""
+    f = bound.fields
+    code = 2 if is_float(f) else 3
+    if f.tsk_opd_num < 3 or f.opd2_prec == code:
+        return ""
+    return f"its bias is {named(f.opd2_prec)}, and not {named(code)}"
 
 
 _GIVEN = (Layout.STRIDE, Layout.STRIDE_XN)

@@ -8,7 +8,7 @@ from tdb_dap.engine.hardware.views import Layout
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import Bound, attributes_by_name, family, flag, operand
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.bm1684.rows import any_sign, itemsize, old_words, word_result, words
+from tdb_dap.targets.families.bm1684.rows import any_sign, has_whole_bias, itemsize, old_words, word_result, words
 from tdb_dap.targets.families.convolution import WINDOW, is_float, window_fits, windows_suffice
 from tdb_dap.targets.families.formats import among, same
 
@@ -57,7 +57,7 @@ class Convolution:
         width=_unit,
         strides=_weight_strides,
     )
-    bias = operand("opd2", (1, "res0_c", 1, 1), Layout.COMPACT, when=_has_third)
+    bias = operand("opd2", (1, "res0_c", 1, 1), Layout.COMPACT, constant=False, when=_has_third)
     old = old_words(when=flag("res_add"))
     result = word_result(sign=lambda f: 0 if f.relu else any_sign(f))
 
@@ -65,7 +65,7 @@ class Convolution:
     def attributes(f: Fields) -> dict[str, Any]:
         return {**_attributes(f), "res_add": bool(f.res_add)}
 
-    rules = (same("opd0_prec", "opd1_prec"), among("res0_prec", _sums, "result"), window_fits)
+    rules = (same("opd0_prec", "opd1_prec"), among("res0_prec", _sums, "result"), has_whole_bias, window_fits)
     vendor_text = "convolution neuron"
 
 
@@ -75,6 +75,10 @@ def _pooling_sign(f: Fields) -> int:
     if f.opd1_const:
         return f.opd0_sign
     return 0 if f.relu else any_sign(f)
+
+
+def _has_whole_bias(bound: Bound) -> str:
+    return has_whole_bias(bound) if bound.fields.sub == WEIGHTED else ""
 
 
 def _has_one_format(bound: Bound) -> str:
@@ -94,5 +98,5 @@ class Pooling:
     bias = operand("opd2", (1, "res0_c", 1, 1), Layout.COMPACT, when=lambda f: f.sub == WEIGHTED and _has_third(f))
     result = word_result(sign=_pooling_sign)
     attributes = staticmethod(_attributes)
-    rules = (_has_one_format, among("res0_prec", _sums, "result"), windows_suffice)
+    rules = (_has_one_format, among("res0_prec", _sums, "result"), _has_whole_bias, windows_suffice)
     vendor_text = "depthwise or pooling"

@@ -153,6 +153,11 @@ def _index_type(f: Fields) -> DType:
     return f.dma_dtype(f.index_data_format)
 
 
+def _chooses_from_something(bound: Bound) -> str:
+    source = bound.operands["source"]
+    return f"its source has no elements: {source.memref}" if isinstance(source, View) and 0 in source.shape else ""
+
+
 def _leaves_local_memory(bound: Bound) -> str:
     f = bound.fields
     return "its destination is local memory" if located(f, "dst")[0] is Space.LOCAL else ""
@@ -166,7 +171,7 @@ class MaskedSelect:
     mask = _row("mask", _whole, strides=_default("mask"), dtype=lambda f: f.dma_dtype(f.mask_data_format))
     old = _row("dst", _compacted, strides=lambda f: (1,), hidden=True)
     destination = _row("dst", _compacted, True, strides=lambda f: (1,))
-    rules = (has_elements, _takes_every_lane, _leaves_local_memory)
+    rules = (_chooses_from_something, _takes_every_lane, _leaves_local_memory)
 
 
 @family("dma.nonzero", registers=("DMA_nonzero", "sDMA_nonzero"))
@@ -176,7 +181,7 @@ class NonZero:
     source = _row("src", _whole, strides=_default("src"))
     old = _row("dst", _compacted, strides=lambda f: (1,), hidden=True, dtype=_index_type)
     destination = _row("dst", _compacted, True, strides=lambda f: (1,), dtype=_index_type)
-    rules = (has_elements, _takes_every_lane, _leaves_local_memory)
+    rules = (_chooses_from_something, _takes_every_lane, _leaves_local_memory)
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:

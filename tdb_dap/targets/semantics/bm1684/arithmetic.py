@@ -163,6 +163,9 @@ def select(x: Operation) -> Array:
     return np.where(chosen, x["third"].bits, np.uint32(0))
 
 
+_MOST_SHIFT = 31
+
+
 @tiu("bm1684.arith", op.SHIFT)
 def shift_words(x: Operation) -> Array:
     """left shifted by right: positive to the left, wrapped; negative to the right, truncated.
@@ -176,6 +179,7 @@ def shift_words(x: Operation) -> Array:
     refuse(width == 1 or left.dtype.is_float or x.dtype.itemsize != width, f"shifts of {left.dtype} into {x.dtype}")
     refuse(f.right_shift or f.res_add, "a shift with a further shift or sum")
     amount = (x["right"].bits & 0xFF).astype(np.uint8).view(np.int8).astype(np.int64)
+    refuse(width == 4 and bool((np.abs(amount) > _MOST_SHIFT).any()), "a shift of 32 bits by more than 31")
     integers = {2: (UI16, SI16), 4: (UI32, SI32)}[width]
     numbers = integers[f.shift_typ].decode(left.bits).astype(np.int64)
     shifted_right = numbers >> np.maximum(-amount, 0)

@@ -26,6 +26,8 @@ from tdb_dap.targets.kernel.constants import Operator
 from tdb_dap.targets.semantics.registry import Operation, Semantic, semantics
 
 _MOST_SHIFT = 31
+_LARGEST = np.uint32(0x7F7FFFFF)
+"""The largest float32."""
 
 
 def refuse(condition: Any, what: str) -> None:
@@ -202,18 +204,17 @@ def earlier_sums(x: Operation) -> Array | None:
     if not adds_partial(x.fields):
         return None
     if is_float(x.fields):
-        sums = float_of_halves(x["sum_upper"].bits, x["sum_lower"].bits)
-        refuse(not np.isfinite(sums).all(), "a sum of an earlier command that is no finite number")
-        return sums
+        return float_of_halves(x["sum_upper"].bits, x["sum_lower"].bits)
     planes = [x[f"sum_{number}"].bits.astype(np.uint32) << np.uint32(8 * number) for number in range(4)]
     return (planes[0] | planes[1] | planes[2] | planes[3]).view(np.int32).astype(np.int64)
 
 
 def later_sums(x: Operation, total: Array) -> tuple[Array, ...] | None:
-    """Sums as planes, for a later command; None where they end here."""
+    """Sums as planes, for a later command; None where they end here. An infinite one is stored as the largest."""
     if not writes_partial(x.fields):
         return None
     if is_float(x.fields):
         bits = np.ascontiguousarray(total, np.float32).view(np.uint32)
+        bits = np.where(np.isfinite(total), bits, _LARGEST)
         return (bits >> np.uint32(16)).astype(np.uint16), (bits & np.uint32(0xFFFF)).astype(np.uint16)
     return tuple((total >> 8 * number & 0xFF).astype(np.uint8) for number in range(4))

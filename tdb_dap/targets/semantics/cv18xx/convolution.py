@@ -55,7 +55,7 @@ def convolve(x: Operation) -> Array | tuple[Array, ...]:
 
 
 def _floats(x: Operation, image: Array, weight: Array, before: Array | None) -> Array | tuple[Array, ...]:
-    total = np.zeros(x.shape, np.float32) if before is None else before
+    total = np.zeros(x.shape, np.float32) if before is None else truncating.flush(before)
     for ky, kx, tap in taps(image, x.fields):
         between_parts()
         for channel in range(tap.shape[1]):
