@@ -190,6 +190,8 @@ def _flags(v: Variant) -> None:
     is_shift = v.case.family == "pord" and not v.has("rq")
     if v.case.family in ("conv", "pord") and v.has("res1_addr") and not is_shift and v.chance(0.5):
         v.set(res1_addr=v.between(0, 0xFFFFFFFF))  # what stands between elements
+    if is_shift and v.has("res1_addr") and v["opd0_prec"] == 0 and v.chance(0.5):
+        v.set(res1_addr=v.between(0, 15) << 8 | v.between(0, 255))  # the shift, and what stands between elements
     if v.has("pad_mode") and v.chance(0.15):
         v.set(pad_mode=v.between(0, 3))
     # The weight of an average and its shift belong together.
