@@ -102,10 +102,10 @@ def tensor(
     make: Callable[..., Row] = operand,
     dtype: Callable[[Fields], DType] | None = None,
     plane: int = 0,
-    apart: Callable[[Fields], int] | None = None,
+    distance: Callable[[Fields], int] | None = None,
     **details: Any,
 ) -> Row:
-    """A tensor of bytes or bfloat16, ``plane`` times ``apart`` bytes (``b_str``) behind its address.
+    """A tensor of bytes or bfloat16, ``plane`` times ``distance`` bytes (``b_str``) behind its address.
 
     The address of the second operand has no lane: it is that of the result.
     """
@@ -114,7 +114,7 @@ def tensor(
     if prefix == "opd1":
         details["parts"] = in_lane_of_result(prefix)
     if plane:
-        details["first"] = lambda f: plane * (f.number(f"{prefix}_b_str") if apart is None else apart(f))
+        details["first"] = lambda f: plane * (f.number(f"{prefix}_b_str") if distance is None else distance(f))
     return make(
         prefix,
         shape,
@@ -164,7 +164,7 @@ def partial_plane(
     of_float: bool,
     make: Callable[..., Row],
     when: Condition,
-    apart: Callable[[Fields], int] | None = None,
+    distance: Callable[[Fields], int] | None = None,
 ) -> Row:
     """A plane of 32-bit sums: bytes of integers, the lowest first, or halves of float32, the upper one first."""
     return tensor(
@@ -173,7 +173,7 @@ def partial_plane(
         make,
         (lambda f: UI16) if of_float else (lambda f: UI8),
         plane=number,
-        apart=apart,
+        distance=distance,
         constant=False,
         when=lambda f: bool(f.opd_typ) == of_float and bool(when(f)),
     )
