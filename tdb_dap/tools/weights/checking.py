@@ -15,9 +15,11 @@ from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.system.progress import SILENT, Progress
 from tdb_dap.tools.float_model.model import FloatModel
+from tdb_dap.tools.llm.language_model import ENCODER
 from tdb_dap.tools.weights.constants import Constant, FloatConstant, QuantisedConstant, Untraced, constants
 from tdb_dap.tools.weights.guessing import Candidates
 from tdb_dap.tools.weights.proving import WeightFault, proved_float, proved_quantised
+from tdb_dap.tools.weights.vision import is_table, vision_weight
 
 _BLOCK = re.compile(r"block(?:_cache|_kv)?_(\d+)")
 _CUT = re.compile(r"(.+)_0\.weight")
@@ -124,6 +126,8 @@ class Wanted:
     def of(self, constant: Constant) -> Array | None:
         """Float32 numbers of a constant's tensor; None where the model before conversion has none."""
         name = constant.tensor
+        if constant.net == ENCODER:
+            return vision_weight(self._model, constant)
         if name in _TABLES:
             return self._table(constant)
         if _EXPERT in name:
@@ -147,7 +151,7 @@ class Wanted:
         """Error of numbers that the converter computes in float32; None of those that are only rounded."""
         return (
             2e-6 * (constant.words.shape[0] + 8)
-            if constant.tensor in _TABLES and isinstance(constant, FloatConstant)
+            if (constant.tensor in _TABLES or is_table(constant.tensor)) and isinstance(constant, FloatConstant)
             else None
         )
 
