@@ -25,11 +25,12 @@ def is_table(name: str) -> bool:
 
 def vision_weight(model: FloatModel, constant: Constant) -> Array | None:
     """Float32 numbers; None where the model before conversion has none, or its kind is not known."""
-    name, weights = constant.tensor, model.weights
+    name, weights, config = constant.tensor, model.weights, _config(model)
+    if config is None:
+        return None
     table = _TABLE.fullmatch(name)
     if table is not None:
-        config = _config(model)
-        if config is None or not isinstance(constant, FloatConstant):
+        if not isinstance(constant, FloatConstant):
             return None
         cosines, sines = frequencies(constant.words.shape[0], config.head)
         return (cosines if table[1] == "cos" else sines).astype(np.float32)
