@@ -17,10 +17,10 @@ from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.linked_program import LinkedProgram
 from tdb_dap.engine.program.schedule import HostStep, NetStep, Step
 from tdb_dap.tools.float_model.model import FloatModel
-from tdb_dap.tools.llm.comparing import Part
+from tdb_dap.tools.llm.judging.comparing import Part
 from tdb_dap.tools.llm.language_model import LanguageModel, read_model
 from tdb_dap.tools.llm.opening import linked
-from tdb_dap.tools.llm.pictures import Pictures
+from tdb_dap.tools.llm.pictures.reading import Pictures
 from tdb_dap.tools.llm.running import Answering, Token
 from tdb_dap.tools.llm.sources import weights_report
 
@@ -139,6 +139,13 @@ def write_adapter(folder: Path, rank: int = 3, layer: str = "self_attn.v_proj", 
     text = json.dumps(header).encode()
     (folder / "adapter_model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
     return folder
+
+
+def write_picture(path: Path, height: int = 112, width: int = 168) -> Path:
+    """Noise with a gradient, uint8 (height, width, 3)."""
+    noise = np.random.default_rng(3).integers(0, 128, (height, width, 3))
+    np.save(path, (noise + np.linspace(0, 127, width, dtype=np.int64)[None, :, None]).astype(np.uint8))
+    return path
 
 
 def is_fill(step: Step, tensor: str) -> bool:

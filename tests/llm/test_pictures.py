@@ -19,11 +19,11 @@ from tdb_dap.engine.program.schedule import HostStep, NetStep, Step
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.registry import target_for
 from tdb_dap.tools.llm.language_model import read_model
-from tdb_dap.tools.llm.pictures import Pictures, read_picture
+from tdb_dap.tools.llm.pictures.reading import Pictures, read_picture
 from tdb_dap.tools.llm.running import require_pictures
 from tdb_dap.tools.patch.editor import Editor
 from tests.command_line import tdb_dap
-from tests.llm.models import QWEN, VISION, Change, answered, is_fill, program, wrong
+from tests.llm.models import QWEN, VISION, Change, answered, is_fill, program, write_picture, wrong
 
 TEXT = (5, 17, 93, 91, 94, 30, 2)
 """Token 91 stands for the picture."""
@@ -33,11 +33,7 @@ ROWS = HEIGHT // 28 * (WIDTH // 28)
 
 
 def picture(folder: Path, height: int = HEIGHT, width: int = WIDTH) -> Path:
-    """A picture of noise with a gradient."""
-    noise = np.random.default_rng(3).integers(0, 128, (height, width, 3))
-    pixels = noise + np.linspace(0, 127, width, dtype=np.int64)[None, :, None]
-    np.save(folder / "picture.npy", pixels.astype(np.uint8))
-    return folder / "picture.npy"
+    return write_picture(folder / "picture.npy", height, width)
 
 
 def shown(folder: Path, height: int = HEIGHT, width: int = WIDTH) -> tuple[list[int], Pictures]:

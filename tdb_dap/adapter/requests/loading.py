@@ -143,10 +143,10 @@ def _answering(session: Session, configuration: Configuration, history_limit: in
     from tdb_dap.engine.checks.reference_checks import MISMATCH
     from tdb_dap.tools.float_model.model import FloatModel
     from tdb_dap.tools.llm.adapter import Adapter
-    from tdb_dap.tools.llm.float_reference import FloatReference
+    from tdb_dap.tools.llm.judging.float_reference import FloatReference
     from tdb_dap.tools.llm.language_model import read_model
     from tdb_dap.tools.llm.opening import open_model
-    from tdb_dap.tools.llm.pictures import read_picture
+    from tdb_dap.tools.llm.pictures.reading import read_picture
     from tdb_dap.tools.llm.sampling import parse
     from tdb_dap.tools.llm.sources import weights_report
     from tdb_dap.tools.llm.words import prompt_ids

@@ -60,6 +60,9 @@ VISION_KINDS: Mapping[str, VisionKind] = {
 }
 """Values of ``model_type`` whose picture half is known."""
 
+ENCODER = "vit"
+"""The net that the converter makes of the picture half."""
+
 THETA = 10000.0
 """Base of the rotary positions of patches."""
 

@@ -28,8 +28,8 @@ from tdb_dap.engine.program.schedule import (
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.llm.borders import net_input, net_output, part_of
 from tdb_dap.tools.llm.language_model import ADD, GREEDY_HEAD, SAMPLE_HEAD, LanguageModel
-from tdb_dap.tools.llm.picture_steps import added, encoded, placed
-from tdb_dap.tools.llm.pictures import Pictures
+from tdb_dap.tools.llm.pictures.reading import Pictures
+from tdb_dap.tools.llm.pictures.steps import added, encoded, placed
 from tdb_dap.tools.llm.sampling import Sampling, choose, described
 
 MASKED = -10000.0

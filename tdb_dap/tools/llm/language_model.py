@@ -22,9 +22,6 @@ GREEDY_HEAD = "greedy_head"
 
 SAMPLE_HEAD = "sample_head"
 
-ENCODER = "vit"
-"""The net that makes rows of a picture."""
-
 ADD = "add"
 """The net that adds rows of a picture to the states of all positions, after the first blocks."""
 

@@ -21,7 +21,7 @@ from tdb_dap.targets.chips.registry import target_for
 from tdb_dap.tools.llm.adapter import Adapter
 from tdb_dap.tools.llm.answering import answer, substitutes_for
 from tdb_dap.tools.llm.language_model import LanguageModel, bmodel_in, read_model, require_static
-from tdb_dap.tools.llm.pictures import Pictures, read_picture
+from tdb_dap.tools.llm.pictures.reading import Pictures, read_picture
 from tdb_dap.tools.llm.pipeline_file import read_pipeline
 from tdb_dap.tools.llm.recorded_answer import record_answer
 from tdb_dap.tools.llm.sampling import Sampling, parse

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.program import Launch, Program
-from tdb_dap.tools.llm.language_model import ADD, ENCODER, HEADS
+from tdb_dap.tools.float_model.vision_config import ENCODER
+from tdb_dap.tools.llm.language_model import ADD, HEADS
 
 _TABLES = ("embedding", "embedding_cache")
 

@@ -16,11 +16,12 @@ from tdb_dap.engine.program.linked_program import LinkedProgram
 from tdb_dap.engine.program.program import Launch, Program
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.tools.float_model.model import FloatModel
-from tdb_dap.tools.llm.comparing import Part
-from tdb_dap.tools.llm.float_reference import FloatReference
-from tdb_dap.tools.llm.language_model import ENCODER, LanguageModel
+from tdb_dap.tools.float_model.vision_config import ENCODER
+from tdb_dap.tools.llm.judging.comparing import Part
+from tdb_dap.tools.llm.judging.float_reference import FloatReference
+from tdb_dap.tools.llm.language_model import LanguageModel
 from tdb_dap.tools.llm.passes import passes, rows_of, token_of
-from tdb_dap.tools.llm.pictures import Pictures
+from tdb_dap.tools.llm.pictures.reading import Pictures
 from tdb_dap.tools.weights.checking import WeightsReport
 
 

@@ -15,7 +15,7 @@ from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.system.progress import SILENT, Progress
 from tdb_dap.tools.float_model.model import FloatModel
-from tdb_dap.tools.llm.language_model import ENCODER
+from tdb_dap.tools.float_model.vision_config import ENCODER
 from tdb_dap.tools.weights.constants import Constant, FloatConstant, QuantisedConstant, Untraced, constants
 from tdb_dap.tools.weights.guessing import Candidates
 from tdb_dap.tools.weights.proving import WeightFault, proved_float, proved_quantised

@@ -18,14 +18,15 @@ from tdb_dap.engine.program.program import Launch, Program
 from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.tools.float_model.model import FloatModel
 from tdb_dap.tools.float_model.vision import VisionModel
-from tdb_dap.tools.llm.comparing import Compared, Comparison, Part, limits_of
-from tdb_dap.tools.llm.given_faults import same, traced
-from tdb_dap.tools.llm.ideal import Ideal
-from tdb_dap.tools.llm.language_model import ADD, ENCODER, HEADS, LanguageModel
-from tdb_dap.tools.llm.origins import Origins, of_token
+from tdb_dap.tools.float_model.vision_config import ENCODER
+from tdb_dap.tools.llm.judging.comparing import Compared, Comparison, Part, limits_of
+from tdb_dap.tools.llm.judging.given_faults import same, traced
+from tdb_dap.tools.llm.judging.ideal import Ideal
+from tdb_dap.tools.llm.judging.origins import Origins, of_token
+from tdb_dap.tools.llm.language_model import ADD, HEADS, LanguageModel
 from tdb_dap.tools.llm.passes import Place, passes, places, rows_of, token_of
-from tdb_dap.tools.llm.picture_faults import picture_faults
-from tdb_dap.tools.llm.pictures import Pictures
+from tdb_dap.tools.llm.pictures.faults import picture_faults
+from tdb_dap.tools.llm.pictures.reading import Pictures
 from tdb_dap.tools.llm.sources import sources_of
 from tdb_dap.tools.weights.checking import WeightsReport
 from tdb_dap.tools.weights.guessing import cosine

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.tools.llm.patches import spread
-from tdb_dap.tools.llm.pictures import Pictures
+from tdb_dap.tools.llm.pictures.patches import spread
+from tdb_dap.tools.llm.pictures.reading import Pictures
 
 _SHARE = 1e-4
 """Error of the share of a learnt position that is computed in another order of operations."""

@@ -8,9 +8,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from tdb_dap.engine.program.schedule import Border, HostStep, NetStep, Step, copied, filled
+from tdb_dap.tools.float_model.vision_config import ENCODER
 from tdb_dap.tools.llm.borders import net_input, net_output, part_of
-from tdb_dap.tools.llm.language_model import ADD, ENCODER, LanguageModel
-from tdb_dap.tools.llm.pictures import Pictures
+from tdb_dap.tools.llm.language_model import ADD, LanguageModel
+from tdb_dap.tools.llm.pictures.reading import Pictures
 
 
 def encoded(model: LanguageModel, pictures: Pictures | None) -> Iterator[Step]:

@@ -53,7 +53,7 @@ def patches_of(pixels: Array, config: VisionConfig, mean: Sequence[float], devia
 
 
 def host_inputs(config: VisionConfig, patches: Array, rows: int, columns: int) -> dict[str, Array]:
-    """What the host gives the net, by the names of its inputs, without padding.
+    """Inputs of the net by name, without padding.
 
     ``rows``, ``columns``: of patches.
     """

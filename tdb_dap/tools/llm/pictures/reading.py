@@ -15,9 +15,9 @@ from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import open_npz, read_npz
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.float_model.vision_config import VisionConfig, vision_config
-from tdb_dap.tools.llm.language_model import ENCODER, LanguageModel
-from tdb_dap.tools.llm.patches import fitting_size, host_inputs, padded, patches_of, positions_around
+from tdb_dap.tools.float_model.vision_config import ENCODER, VisionConfig, vision_config
+from tdb_dap.tools.llm.language_model import LanguageModel
+from tdb_dap.tools.llm.pictures.patches import fitting_size, host_inputs, padded, patches_of, positions_around
 
 _TOKENS = ("image_token_id", "image_token_index", "img_context_token_id")
 """Keys of config.json with the token that stands for a row of a picture."""

@@ -9,7 +9,7 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.tools.float_model.model import FloatModel
 from tdb_dap.tools.float_model.vision import VisionModel
-from tdb_dap.tools.llm.pictures import Pictures
+from tdb_dap.tools.llm.pictures.reading import Pictures
 
 
 class Ideal:
