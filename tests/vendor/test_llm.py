@@ -34,8 +34,8 @@ def test_every_output_of_every_launch_is_equal(folder: Path, tmp_path: Path) -> 
 
 def test_every_output_with_a_picture_is_equal(tmp_path: Path) -> None:
     model = read_model(VISION)
-    image = write_picture(tmp_path / "picture.npy", 84, 112)
-    prompt, pictures = read_picture(model, (5, 93, 91, 94, 30), image, None)
+    image = write_picture(tmp_path / "picture.npy")
+    prompt, pictures = read_picture(model, (5, 93, 91, 94), image, None)
     results = record_answer(model, answer(model, prompt, 2, pictures=pictures), tmp_path / "run.tdbrec")
     _, made = program(VISION, 2, prompt=prompt, pictures=pictures)
     debugger = Debugger(made, Machine(made, history_limit=0), None)
