@@ -12,7 +12,7 @@ from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.targets.chips.registry import target_for
 from tdb_dap.tools.patch.editor import Editor
-from tests.llm.models import HISTORY, LLAMA, LORA, write_adapter
+from tests.llm.models import HISTORY, LLAMA, LORA, VISION, write_adapter, write_picture
 
 DATA = Path(__file__).parent / "data" / "llm"
 _WEIGHT = "model.layers.1.mlp.up_proj.weight_bf16"
@@ -21,7 +21,8 @@ _WEIGHT = "model.layers.1.mlp.up_proj.weight_bf16"
 def write_all(folder: Path) -> None:
     """A right model, the one before conversion, one with a wrong weight, and a run of a program that counts wrongly.
 
-    A model with history and a run that gives too little of it; a model with room for LoRA, and an adapter.
+    A model with history and a run that gives too little of it; a model with room for LoRA, and an adapter; a model with
+    pictures, and a picture.
     """
     right, dynamic = DATA / "qwen2_bm1684x_bf16", DATA / "qwen2_bm1684x_dynamic"
     shutil.copytree(right, folder / "model", ignore=shutil.ignore_patterns("float"))
@@ -33,6 +34,9 @@ def write_all(folder: Path) -> None:
     shutil.copytree(LORA, folder / "llama")
     shutil.copytree(LLAMA / "float", folder / "llama_float")
     write_adapter(folder / "adapter")
+    shutil.copytree(VISION, folder / "vision", ignore=shutil.ignore_patterns("float"))
+    shutil.copytree(VISION / "float", folder / "vision_float")
+    write_picture(folder / "picture.npy")
     spoil(folder / "model", folder / "exclamation")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import TdbError
@@ -135,29 +136,40 @@ def run_weights(model: Path, reference: Path | None) -> Printed:
 
 
 def run_answer(
-    model: Path, prompt: str | list[int], tokens: int, reference: Path | None, recording: Path | None
+    model: Path,
+    prompt: str | list[int],
+    tokens: int,
+    reference: Path | None,
+    recording: Path | None,
+    picture: Path | None = None,
 ) -> Printed:
-    """A completion, or one that was recorded, and where it is first wrong."""
+    """A completion, or one that was recorded, and where it is first wrong. ``picture``: its rows where it is a .npz."""
     from tdb_dap.tools.float_model.model import FloatModel
     from tdb_dap.tools.llm.language_model import read_model
     from tdb_dap.tools.llm.opening import PromptOptions, open_model, open_recorded
-    from tdb_dap.tools.llm.running import Answering, prompt_of
+    from tdb_dap.tools.llm.running import Answering, prompt_of, require_pictures
     from tdb_dap.tools.llm.sources import weights_report
     from tdb_dap.tools.llm.stop_tokens import stop_tokens
     from tdb_dap.tools.llm.text import look_lines, token_line, verdict_lines
 
-    read, options = read_model(model), PromptOptions(model, prompt or None, tokens)
-    ids = options.ids(read)
+    has_rows = picture is not None and picture.suffix == ".npz"
+    image, embeds = (None, picture) if has_rows else (picture, None)
+    read, options = read_model(model), PromptOptions(model, prompt or None, tokens, image=image, embeds=embeds)
+    ids, pictures = options.shown(read, reference) if prompt else ([], None)
     float_model = FloatModel(reference, room=read.room) if reference is not None else None
     report = weights_report(read, float_model) if float_model is not None else None
     folders = [read.context.bmodel.parent, *([reference] if reference is not None else [])]
     if recording is not None:
         debugger, stops = open_recorded(recording), frozenset[int]()
-        ids = ids or prompt_of(debugger)
+        if not ids:
+            ids, pictures = replace(options, prompt=prompt_of(debugger)).shown(read, reference)
     else:
-        debugger, stops = open_model(read, ids, tokens, (), 0), stop_tokens(folders)
+        debugger, stops = open_model(read, ids, tokens, (), 0, pictures=pictures), stop_tokens(folders)
     try:
-        answering = Answering(debugger, read, ids, (), float_model, gives_back=True, weights=report, stops=stops)
+        require_pictures(debugger.program, pictures)
+        answering = Answering(
+            debugger, read, ids, (), float_model, gives_back=True, weights=report, stops=stops, pictures=pictures
+        )
         done = list(answering.tokens())
     finally:
         debugger.close()

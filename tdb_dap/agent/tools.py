@@ -168,18 +168,21 @@ class Tools:
         tokens: int = 4,
         reference: str = "",
         recording: str = "",
+        picture: str = "",
     ) -> Answer:
         """Let a compiled language model complete a prompt, and find its first wrong token, launch, op or weight.
 
         directory: of the converter; prompt: a text, or ids: '5,17,30'; tokens: 1 to 64; reference: folder of the model
         before conversion (config.json, .safetensors), without which nothing is judged; recording: .tdbrec of a host
-        program's run, judged instead of a completion: what the program gave each launch, too. It needs no prompt.
+        program's run, judged instead of a completion: what the program gave each launch, too. It needs no prompt;
+        picture: file that the prompt shows, or .npz of its rows.
         """
         if (not recording and bool(prompt) == bool(ids)) or not 1 <= tokens <= _MOST_TOKENS:
             raise BadInput(f"give prompt or ids, or a recording, and 1 to {_MOST_TOKENS} tokens")
-        expected, recorded = (self._session.allowed(path) if path else None for path in (reference, recording))
+        paths = (reference, recording, picture)
+        expected, recorded, shown = (self._session.allowed(path) if path else None for path in paths)
         model, given = self._session.allowed(directory), _ids(ids) if ids else prompt
-        done = self._session.run(calls.run_answer, model, given, tokens, expected, recorded, is_stopped=stopped)
+        done = self._session.run(calls.run_answer, model, given, tokens, expected, recorded, shown, is_stopped=stopped)
         if expected is None:
             return Answer("completed; nothing was judged", done.text, "judge_model with reference")
         verdict = "something is wrong" if done.is_wrong else "nothing is wrong"

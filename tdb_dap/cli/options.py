@@ -177,6 +177,21 @@ def prompt_options(parser: argparse.ArgumentParser, with_pipeline: bool = True) 
         "--lora_max_rank",
     )
 
+    picture = parser.add_mutually_exclusive_group()
+    picture.add_argument(
+        "--image",
+        metavar="FILE",
+        type=Path,
+        help="picture of the prompt, which has the token of a picture once (Qwen2-VL, Qwen2.5-VL, Qwen3-VL)",
+    )
+    picture.add_argument(
+        "--embeds",
+        metavar="NPZ",
+        type=Path,
+        help="rows in place of the prompt's tokens of pictures: rows; for Qwen3-VL rows_0 ...; at and position_ids "
+        "where they are not known",
+    )
+
 
 def given_prompt(arguments: argparse.Namespace) -> PromptOptions | None:
     """The completion or pipeline that was asked for, None without one; BadInput for options of single nets."""
@@ -193,7 +208,8 @@ def given_prompt(arguments: argparse.Namespace) -> PromptOptions | None:
         )
     prompt = arguments.prompt if arguments.ids is None else arguments.ids
     of_model = (arguments.tokens, arguments.chat, arguments.sample, arguments.lora)
-    return PromptOptions(arguments.context, prompt, *of_model, pipeline=arguments.pipeline)
+    pictures = {"image": arguments.image, "embeds": arguments.embeds}
+    return PromptOptions(arguments.context, prompt, *of_model, pipeline=arguments.pipeline, **pictures)
 
 
 def token_ids(text: str) -> list[int]:

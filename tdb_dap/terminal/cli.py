@@ -65,7 +65,8 @@ def _configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     }
     prompt = arguments.prompt if arguments.ids is None else arguments.ids
     if prompt is not None:
-        given |= {"prompt": prompt, **{name: getattr(arguments, name) for name in ("tokens", "chat", "sample", "lora")}}
+        names = ("tokens", "chat", "sample", "lora", "image", "embeds")
+        given |= {"prompt": prompt, **{name: getattr(arguments, name) for name in names}}
     return {
         name: str(value) if isinstance(value, Path) else value for name, value in given.items() if value is not None
     }

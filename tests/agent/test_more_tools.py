@@ -6,11 +6,12 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tdb_dap.cli.main import main
 from tests.agent.test_mcp import Ask, Refused, talk
-from tests.llm.models import DYNAMIC
+from tests.llm.models import DYNAMIC, VISION, write_picture
 from tests.llm_case import spoil
 from tests.samples import DATA
 from tests.zoo import zoos
@@ -85,6 +86,22 @@ def test_a_language_model_is_judged_and_its_wrong_weight_named(language: Path, t
             await ask("judge_model", directory=str(language), ids="5;rm")
         with pytest.raises(Refused, match="give prompt or ids, or a recording"):
             await ask("judge_model", directory=str(language))
+
+    talk(tmp_path, story)
+
+
+def test_a_model_that_is_shown_a_picture_is_judged(tmp_path: Path) -> None:
+    shutil.copytree(VISION, tmp_path / "vision")
+    write_picture(tmp_path / "picture.npy", 56, 84)
+
+    async def story(ask: Ask) -> None:
+        model, shown = str(tmp_path / "vision"), {"ids": "5,93,91,94", "tokens": 1}
+        picture, reference = str(tmp_path / "picture.npy"), str(tmp_path / "vision" / "float")
+        right = await ask("judge_model", directory=model, picture=picture, reference=reference, **shown)
+        assert right.startswith("nothing is wrong")
+        np.savez(tmp_path / "rows.npz", others=np.zeros(3))
+        with pytest.raises(Refused, match="no array 'rows'"):
+            await ask("judge_model", directory=model, picture=str(tmp_path / "rows.npz"), **shown)
 
     talk(tmp_path, story)
 

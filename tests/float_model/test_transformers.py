@@ -120,11 +120,11 @@ def configurations(draw: random.Random) -> Iterator[tuple[str, Any]]:
     )
 
 
-def made(name: str, config: dict[str, Any], seed: int) -> Any:
+def made(name: str, config: dict[str, Any], seed: int, suffix: str = "ForCausalLM") -> Any:
     """The model of Transformers with random weights, in float64."""
     torch.manual_seed(seed)
     kind = "Gemma3Text" if name == "Gemma3" else name
-    model = getattr(transformers, f"{name}ForCausalLM")(getattr(transformers, f"{kind}Config")(**config))
+    model = getattr(transformers, f"{name}{suffix}")(getattr(transformers, f"{kind}Config")(**config))
     for name_, parameter in model.named_parameters():
         scale = 0.3 if "norm" in name_ else 1.5 / parameter.shape[-1] ** 0.5
         torch.nn.init.normal_(parameter, 1.0 if "norm" in name_ else 0.0, scale)

@@ -17,9 +17,10 @@ from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.linked_program import LinkedProgram
 from tdb_dap.engine.program.schedule import HostStep, NetStep, Step
 from tdb_dap.tools.float_model.model import FloatModel
-from tdb_dap.tools.llm.comparing import Part
+from tdb_dap.tools.llm.judging.comparing import Part
 from tdb_dap.tools.llm.language_model import LanguageModel, read_model
 from tdb_dap.tools.llm.opening import linked
+from tdb_dap.tools.llm.pictures.reading import Pictures
 from tdb_dap.tools.llm.running import Answering, Token
 from tdb_dap.tools.llm.sources import weights_report
 
@@ -34,6 +35,7 @@ LORA = FOLDER / "llama_bm1684x_lora"
 """Converted from the same float model as LLAMA, with room for LoRA of rank 4."""
 X2 = FOLDER / "llama_bm1684x2_w4"
 """For four cores; the vendor's runtime does not run models of this chip on a host."""
+VISION = FOLDER / "qwen2_5_vl_bm1684x_bf16"
 STATIC = (QWEN, LLAMA)
 PROMPT = (5, 17, 30)
 LONG_PROMPT = tuple((7 * number + 5) % 96 for number in range(20))
@@ -49,10 +51,16 @@ Change = Callable[[Step, str], "Step | tuple[Step, ...]"]
 """A step of the schedule, and the net that it comes before or is -> the step or steps that take its place."""
 
 
-def program(folder: Path, tokens: int = 4, change: Change | None = None) -> tuple[LanguageModel, LinkedProgram]:
+def program(
+    folder: Path,
+    tokens: int = 4,
+    change: Change | None = None,
+    prompt: Sequence[int] = PROMPT,
+    pictures: Pictures | None = None,
+) -> tuple[LanguageModel, LinkedProgram]:
     """An answer as a program; ``change``: a fault in what the host does."""
     model = read_model(folder)
-    made = linked(model, PROMPT, tokens)
+    made = linked(model, prompt, tokens, pictures=pictures)
     if change is not None:
         made = linked_again(model, made, change)
     return model, made
@@ -87,15 +95,21 @@ def _next_net(steps: Sequence[Step]) -> str:
 
 
 def answered(
-    folder: Path, tokens: int = 4, change: Change | None = None, prepare: Callable[[Debugger], None] | None = None
+    folder: Path,
+    tokens: int = 4,
+    change: Change | None = None,
+    prepare: Callable[[Debugger], None] | None = None,
+    prompt: Sequence[int] = PROMPT,
+    pictures: Pictures | None = None,
 ) -> list[Token]:
     """Tokens with everything compared. ``prepare``: a fault in the memories before the first command."""
-    model, made = program(folder, tokens, change)
+    model, made = program(folder, tokens, change, prompt, pictures)
     debugger = Debugger(made, Machine(made, history_limit=0), None)
     if prepare is not None:
         prepare(debugger)
     reference = FloatModel(float_model(folder).folder, room=model.room)
-    return list(Answering(debugger, model, PROMPT, (), reference, weights=weights_report(model, reference)).tokens())
+    report = weights_report(model, reference)
+    return list(Answering(debugger, model, prompt, (), reference, weights=report, pictures=pictures).tokens())
 
 
 def wrong(tokens: Sequence[Token]) -> Iterator[tuple[int, Part]]:
@@ -125,6 +139,13 @@ def write_adapter(folder: Path, rank: int = 3, layer: str = "self_attn.v_proj", 
     text = json.dumps(header).encode()
     (folder / "adapter_model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
     return folder
+
+
+def write_picture(path: Path, height: int = 112, width: int = 168) -> Path:
+    """Noise with a gradient, uint8 (height, width, 3)."""
+    noise = np.random.default_rng(3).integers(0, 128, (height, width, 3))
+    np.save(path, (noise + np.linspace(0, 127, width, dtype=np.int64)[None, :, None]).astype(np.uint8))
+    return path
 
 
 def is_fill(step: Step, tensor: str) -> bool:

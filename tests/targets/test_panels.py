@@ -232,6 +232,37 @@ def test_groups_over_runs_are_numpys(
 
 
 @every_width
+@pytest.mark.parametrize("is_turned", [True, False], ids=["by column", "by product"])
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(0, 1 << 32),
+    st.tuples(st.integers(1, 20), st.integers(1, 70), st.integers(1, 70)),
+    st.integers(0, 3),
+)
+def test_dense_right_factors_are_numpys(
+    lanes: int, is_turned: bool, seed: int, shape: tuple[int, int, int], gap: int
+) -> None:
+    """Products of each column one after the other, as in a transposed matrix, or columns; a gap between the others."""
+    random = np.random.default_rng(seed)
+    rows, count, columns = shape
+    inner, outer = (count, columns) if is_turned else (columns, count)
+    steps = np.arange(inner), np.arange(outer) * (inner + gap)
+    taps, places = steps if is_turned else steps[::-1]
+
+    def numbers(shape: Any) -> Array:
+        found = random.standard_normal(shape).astype(np.float32)
+        return (found.view(np.uint32) & 0xFFFF0000).view(np.float32)
+
+    products = Products(numbers((rows, count)), numbers(int(taps.max() + places.max()) + 1), taps, places)
+    totals = random.standard_normal((rows, columns)).astype(np.float32)
+    with kernel_of(lanes):
+        found = dot.grouped(totals, products, 32, False, False)
+    with kernel.switched(False):
+        wanted = dot.grouped(totals, products, 32, False, False)
+    np.testing.assert_array_equal(found.view(np.uint32), wanted.view(np.uint32))
+
+
+@every_width
 @pytest.mark.parametrize("weights_in", [(-128, 127), (0, 255), (-5, 200), (0, 127), (-128, 0), (-200, 5)])
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16])
 @settings(max_examples=25, deadline=None)

@@ -10,10 +10,11 @@ from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.tools.llm.answering import answer
 from tdb_dap.tools.llm.language_model import read_model
+from tdb_dap.tools.llm.pictures.reading import read_picture
 from tdb_dap.tools.llm.recorded_answer import record_answer
 from tdb_dap.tools.llm.running import Answering
 from tdb_dap.tools.opening import open_debugger
-from tests.llm.models import DYNAMIC, HISTORY, LLAMA, PROMPT, QWEN, STATIC, float_model, program
+from tests.llm.models import DYNAMIC, HISTORY, LLAMA, PROMPT, QWEN, STATIC, VISION, float_model, program, write_picture
 
 pytestmark = pytest.mark.vendor
 
@@ -29,6 +30,24 @@ def test_every_output_of_every_launch_is_equal(folder: Path, tmp_path: Path) -> 
         outputs = made.borders_of(launch)[1]
         stored = b"".join(debugger.machine.memory.read(tensor.view).tobytes() for tensor in outputs)
         assert stored == wanted, launch.title
+
+
+def test_every_output_with_a_picture_is_equal(tmp_path: Path) -> None:
+    model = read_model(VISION)
+    image = write_picture(tmp_path / "picture.npy")
+    prompt, pictures = read_picture(model, (5, 93, 91, 94), image, None)
+    results = record_answer(model, answer(model, prompt, 2, pictures=pictures), tmp_path / "run.tdbrec")
+    _, made = program(VISION, 2, prompt=prompt, pictures=pictures)
+    debugger = Debugger(made, Machine(made, history_limit=0), None)
+    for launch, wanted in zip(made.launches, results, strict=True):
+        debugger.run_to(launch.stop)
+        outputs = made.borders_of(launch)[1]
+        stored = b"".join(debugger.machine.memory.read(tensor.view).tobytes() for tensor in outputs)
+        assert stored == wanted, launch.title
+    recorded = open_debugger(tmp_path / "run.tdbrec", history_limit=0)
+    tokens = list(Answering(recorded, model, prompt, (), float_model(VISION), pictures=pictures).tokens())
+    assert [part for token in tokens for part in token.parts if part.is_wrong] == []
+    assert [token.id for token in tokens] == [token.expected for token in tokens]
 
 
 @pytest.mark.parametrize("folder", [QWEN, LLAMA, DYNAMIC], ids=lambda folder: folder.name)

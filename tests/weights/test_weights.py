@@ -278,6 +278,30 @@ def test_a_part_of_a_matrix_that_stays_in_floats_is_read_with_its_axis() -> None
         assert proved_float(moved, matrix) is not None
 
 
+def test_numbers_beyond_the_last_group_are_those_of_the_model() -> None:
+    """A matrix of 136 columns in groups of 32: eight stay in floats, and their constant is proven apart."""
+    reference = float_model(LLAMA)
+    name = "model.layers.0.mlp.down_proj.weight"
+    source = reference.weights.read(name)
+    groups = np.round(source[:, :96] * 64) / 64
+    report = WeightsReport(source=reference.weights.read)
+    held = np.ascontiguousarray(np.round(source[:, :96] * 64) + 128).astype(np.uint8)
+    words = Words("a", 1, held.shape, "ui8", held.view(np.uint8).reshape(-1))
+    many = (len(held), 3)
+    scales = Words("b", 2, many, "f32", np.full(many, 1 / 64, np.float32).view(np.uint8).reshape(-1))
+    zeros = Words("c", 3, many, "ui8", np.full(many, 128, np.uint8).reshape(-1))
+    report.quantised[name] = [QuantisedConstant("block_0", name, 1, 8, words, scales, zeros)]
+    assert report.dequantised(name) is None, "32 columns are in no constant"
+    rest = np.ascontiguousarray(source[:, 96:]).astype(np.float32)
+    constant = FloatConstant(
+        "block_0", name, 4, Words(f"{name}_1_96_f32", 4, rest.shape, "f32", rest.view(np.uint8).reshape(-1), (1, 96))
+    )
+    judge(constant, Wanted(reference), report)
+    matrix = report.dequantised(name)
+    assert matrix is not None
+    np.testing.assert_array_equal(matrix, np.concatenate([groups, source[:, 96:]], 1))
+
+
 def test_the_packed_outputs_of_a_product_that_is_cut_are_traced() -> None:
     model, reference = read_model(LLAMA), float_model(LLAMA)
     bmodel = Bmodel(model.context.bmodel)

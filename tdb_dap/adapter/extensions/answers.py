@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tdb_dap.adapter.session.handles import Frame
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.program.program import Launch
-    from tdb_dap.tools.llm.float_reference import FloatReference
+    from tdb_dap.tools.llm.judging.float_reference import FloatReference
     from tdb_dap.tools.llm.logits import Candidate
 
 _MOST_CANDIDATES = 1000

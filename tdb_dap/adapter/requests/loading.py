@@ -143,9 +143,10 @@ def _answering(session: Session, configuration: Configuration, history_limit: in
     from tdb_dap.engine.checks.reference_checks import MISMATCH
     from tdb_dap.tools.float_model.model import FloatModel
     from tdb_dap.tools.llm.adapter import Adapter
-    from tdb_dap.tools.llm.float_reference import FloatReference
+    from tdb_dap.tools.llm.judging.float_reference import FloatReference
     from tdb_dap.tools.llm.language_model import read_model
     from tdb_dap.tools.llm.opening import open_model
+    from tdb_dap.tools.llm.pictures.reading import read_picture
     from tdb_dap.tools.llm.sampling import parse
     from tdb_dap.tools.llm.sources import weights_report
     from tdb_dap.tools.llm.words import prompt_ids
@@ -158,12 +159,15 @@ def _answering(session: Session, configuration: Configuration, history_limit: in
     if len(references) > 1:
         raise BadInput("reference: with prompt it is one folder, that of the model before conversion")
     folder = model.context.bmodel.parent
-    prompt = prompt_ids(of.prompt, folder, of.chat)
+    image, embeds = (Path(given).expanduser() if given is not None else None for given in (of.image, of.embeds))
+    ids = prompt_ids(of.prompt, folder, of.chat, image is not None or embeds is not None)
+    reference = Path(references[0]).expanduser() if references else None
+    prompt, pictures = read_picture(model, ids, image, embeds, reference)
     adapter = Adapter(Path(of.lora).expanduser()) if of.lora is not None else None
     pairs = adapter.pairs if adapter is not None else {}
-    float_model = FloatModel(Path(references[0]).expanduser(), pairs, model.room) if references else None
+    float_model = FloatModel(reference, pairs, model.room) if reference is not None else None
     sampling = parse(of.sample) if of.sample is not None else None
-    debugger = open_model(model, prompt, of.tokens, history_limit=history_limit, sampling=sampling, adapter=adapter)
+    debugger = open_model(model, prompt, of.tokens, (), history_limit, sampling, adapter, pictures)
     report = weights_report(model, float_model) if float_model is not None else None
     for fault in report.faults[:_MOST_WEIGHTS] if report is not None else ():
         notice(f"wrong weight: {fault.tensor} in {fault.net}: {fault.summary}")
@@ -172,7 +176,7 @@ def _answering(session: Session, configuration: Configuration, history_limit: in
     def stops() -> bool:
         return MISMATCH in filters.in_force(session)
 
-    watch = FloatReference(debugger.program, model, prompt, (), float_model, stops, report)
+    watch = FloatReference(debugger.program, model, prompt, (), float_model, stops, report, pictures)
     debugger.observers.append(watch)
     session.feature(Answering).begin(watch, [folder, *([float_model.folder] if float_model is not None else [])])
     return debugger

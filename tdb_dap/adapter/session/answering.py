@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from tdb_dap.tools.llm.float_reference import FloatReference
+    from tdb_dap.tools.llm.judging.float_reference import FloatReference
     from tdb_dap.tools.llm.words import Words
 
 

@@ -92,6 +92,15 @@ class Configuration(BaseModel):
         description="Folder of a LoRA adapter (adapter_config.json, adapter_model.safetensors) that is written into "
         "the language model that answers `prompt`; of a model converted with --lora_max_rank.",
     )
+    image: str | None = Field(
+        None,
+        description="Picture that `prompt` shows (.png, .jpg, or .npy of uint8): the prompt has the token of a picture "
+        "once. Known are Qwen2-VL, Qwen2.5-VL and Qwen3-VL.",
+    )
+    embeds: str | None = Field(
+        None,
+        description="Rows (.npz: rows, at, position_ids) in place of the tokens of `prompt` that stand for pictures.",
+    )
     pipeline: str | None = Field(
         None,
         description="File (.yaml, .json) with the order in which the nets of the bmodel run, and the data that flows "
@@ -188,6 +197,8 @@ def files_of(configuration: Configuration) -> tuple[object, ...]:
         of.chat,
         of.sample,
         of.lora,
+        of.image,
+        of.embeds,
         of.pipeline,
     )
     return *model, of.backend, of.backendToken, of.cmodelPath

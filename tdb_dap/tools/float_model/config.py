@@ -16,11 +16,10 @@ from msgspec import Struct
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.errors import BadInput
+from tdb_dap.tools.float_model.functions import ACTIVATIONS
 from tdb_dap.tools.float_model.names import CHATGLM, COMMON, GLM4, INTERNLM2, PHI3, Names
 from tdb_dap.tools.float_model.quantised import Quantisation, quantisation
 from tdb_dap.tools.float_model.rotary import Rotary, positive, rotary_of
-
-ACTIVATIONS = ("silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh", "quick_gelu", "relu")
 
 
 class Kind(Struct, frozen=True):

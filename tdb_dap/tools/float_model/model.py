@@ -7,7 +7,6 @@ mixtures of them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from copy import copy
 from pathlib import Path
@@ -18,10 +17,8 @@ from msgspec import Struct
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.float_model.config import Config, Experts, read_config
+from tdb_dap.tools.float_model.functions import activated, product, short_name, softmax
 from tdb_dap.tools.float_model.weights import FloatWeights
-
-_PIECE = 1 << 22
-"""Numbers of a weight that are made float64 at once."""
 
 
 class Pair(Struct, frozen=True):
@@ -69,7 +66,7 @@ class FloatModel:
 
     def logits(self, states: Array) -> Array:
         """Logits, float64 (vocabulary,), of the states of one position, as the last block leaves them."""
-        logits = _product(self.config.logit_scale * states, self._matrix(self.weights.head, self.config.hidden))
+        logits = product(self.config.logit_scale * states, self._matrix(self.weights.head, self.config.hidden))
         return _capped(logits, self.config.caps[1])
 
     def block(
@@ -79,6 +76,7 @@ class FloatModel:
 
         ``states``: (positions, hidden); ``keys``, ``values``: those of the positions before, (positions before, heads
         that are shared, numbers of a head). A position sees itself and those before it within the window of the layer.
+        ``positions``: (positions,), or (3, positions) of tokens with a place in a picture.
         """
         config, names = self.config, self.weights.names
         prefix, results = f"{names.layers}.{layer}", dict[str, Array]()
@@ -142,10 +140,10 @@ class FloatModel:
         distance = np.arange(len(q))[:, None] + len(k) - len(q) - np.arange(len(k))[None, :]
         hidden = (distance < 0) | (distance >= window if window else False)
         scores = np.where(hidden, -np.inf, _capped(scores, config.caps[0]))
-        return np.einsum("hqk,khd->qhd", _softmax(scores), np.repeat(v, repeat, 1)).reshape(len(q), -1)
+        return np.einsum("hqk,khd->qhd", softmax(scores), np.repeat(v, repeat, 1)).reshape(len(q), -1)
 
     def _gated(self, states: Array, gate: str, up: str, down: str, results: dict[str, Array]) -> Array:
-        opened = results[f"{gate}.{_short(self.config.activation)}"] = _activated(
+        opened = results[f"{gate}.{short_name(self.config.activation)}"] = activated(
             self._linear(states, gate, results), self.config.activation
         )
         middle = results[f"{up}.mul"] = opened * self._linear(states, up, results, opened.shape[-1])
@@ -154,7 +152,7 @@ class FloatModel:
     def _mixture(self, states: Array, prefix: str, experts: Experts, results: dict[str, Array]) -> Array:
         """The sum of the likeliest experts of each position, and of the shared one."""
         mlp = f"{prefix}.mlp"
-        shares = results[f"{mlp}.gate_softmax"] = _softmax(self._linear(states, f"{mlp}.gate", results, experts.number))
+        shares = results[f"{mlp}.gate_softmax"] = softmax(self._linear(states, f"{mlp}.gate", results, experts.number))
         order = np.argsort(-shares, -1, kind="stable")[:, : experts.used]
         weights = np.take_along_axis(shares, order, -1)
         if experts.is_normalised:
@@ -191,7 +189,7 @@ class FloatModel:
         return scaled
 
     def _linear(self, states: Array, name: str, results: dict[str, Array], rows: int | None = None) -> Array:
-        result = _product(states, self._matrix(f"{name}.weight", states.shape[-1], rows))
+        result = product(states, self._matrix(f"{name}.weight", states.shape[-1], rows))
         if f"{name}.bias" in self.weights:
             result = result + self._vector(f"{name}.bias", result.shape[-1])
         results[name] = result
@@ -239,37 +237,5 @@ def _nothing(name: str) -> None:
     """No weight has other numbers."""
 
 
-def _product(states: Array, weight: Array) -> Array:
-    """States times the transposed weight, in float64; in pieces, as a float64 copy of a large weight would not fit."""
-    step = max(1, _PIECE // weight.shape[1])
-    pieces = [states @ weight[start : start + step].astype(np.float64).T for start in range(0, len(weight), step)]
-    return np.concatenate(pieces, -1)
-
-
-def _softmax(scores: Array) -> Array:
-    weights: Array = np.exp(scores - scores.max(-1, keepdims=True))
-    return weights / weights.sum(-1, keepdims=True)
-
-
 def _capped(numbers: Array, cap: float) -> Array:
     return np.tanh(numbers / cap) * cap if cap else numbers
-
-
-def _short(activation: str) -> str:
-    """The converter's name of a function."""
-    return {"swish": "silu", "quick_gelu": "swish", "gelu_new": "gelu", "gelu_pytorch_tanh": "gelu"}.get(
-        activation, activation
-    )
-
-
-def _activated(numbers: Array, activation: str) -> Array:
-    if activation == "relu":
-        return np.maximum(numbers, 0)
-    if activation in ("silu", "swish", "quick_gelu"):
-        result: Array = numbers / (1 + np.exp(-numbers * (1.702 if activation == "quick_gelu" else 1)))
-        return result
-    if activation == "gelu":
-        error = np.vectorize(math.erf, otypes=[np.float64])(numbers / math.sqrt(2))
-        return 0.5 * numbers * (1 + error)
-    inner = math.sqrt(2 / math.pi) * (numbers + 0.044715 * numbers**3)
-    return 0.5 * numbers * (1 + np.tanh(inner))

@@ -1,8 +1,8 @@
 """Rotary embeddings: the angle of each pair of numbers of a head, by position.
 
 RoFormer, https://arxiv.org/abs/2104.09864; scaled forms as Transformers writes them into config.json: linear, dynamic
-(NTK), YaRN (https://arxiv.org/abs/2309.00071), Llama 3, and LongRoPE (https://arxiv.org/abs/2402.13753). Text has one
-position per token, so mrope, which has three equal ones, is the plain form.
+(NTK), YaRN (https://arxiv.org/abs/2309.00071), Llama 3, and LongRoPE (https://arxiv.org/abs/2402.13753). A token may
+have three positions, in time and in a picture (mrope, https://arxiv.org/abs/2409.12191); those of text are equal.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
@@ -37,7 +38,8 @@ class Rotary(Struct, frozen=True):
 
     ``size``: numbers of a head that are rotated, the first ones; ``frequencies``: float64 (size / 2); ``scale``: of
     cosine and sine; ``is_interleaved``: pairs are neighbours, not halves. ``long``: frequencies beyond ``limit``
-    positions (LongRoPE); ``stretch``: dynamic scaling beyond ``limit`` positions, with ``theta``.
+    positions (LongRoPE); ``stretch``: dynamic scaling beyond ``limit`` positions, with ``theta``. ``axes``: for each
+    frequency which of a token's positions it turns with; None: all have one.
     """
 
     size: int
@@ -48,9 +50,13 @@ class Rotary(Struct, frozen=True):
     limit: int = 0
     stretch: float = 0.0
     theta: float = field(default=1.0)
+    axes: Array | None = None
 
     def rotate(self, heads: Array, positions: Array, length: int) -> Array:
-        """Heads (positions, heads, numbers) rotated by their positions in a sequence of ``length`` positions."""
+        """Heads (positions, heads, numbers) rotated by their positions in a sequence of ``length`` positions.
+
+        ``positions``: one axis, or three of them, (3, positions).
+        """
         cosine, sine = (one[:, None] for one in self.table(positions, length))
         rotated, rest = heads[..., : self.size], heads[..., self.size :]
         if self.is_interleaved:
@@ -66,8 +72,15 @@ class Rotary(Struct, frozen=True):
 
     def table(self, positions: Array, length: int) -> tuple[Array, Array]:
         """Cosines and sines, float64 (positions, size / 2)."""
-        angles = positions[:, None] * self._frequencies_for(length)
+        turned = positions[:, None] if positions.ndim == 1 else positions[self._axes(len(positions))].T
+        angles = turned * self._frequencies_for(length)
         return np.cos(angles) * self.scale, np.sin(angles) * self.scale
+
+    def _axes(self, count: int) -> Array:
+        """Row of the positions for each frequency; BadInput where config.json has no sections for several."""
+        if self.axes is None or count <= self.axes.max():
+            raise BadInput(f"config.json has no mrope_section of {self.size // 2} frequencies, which pictures need")
+        return self.axes
 
     def _frequencies_for(self, length: int) -> Array:
         if self.long is not None and length > self.limit:
@@ -99,6 +112,15 @@ def rotary_of(
     unknown = [key for key, value in parameters.items() if key not in known and value is not None]
     if unknown:
         raise BadInput(f"{unknown[0]} of rope_type {kind!r} is not known in float")
+    made = _rotary(kind, parameters, config, head, theta, is_interleaved)
+    axes = _axes(parameters.get("mrope_section"), made.size // 2, bool(parameters.get("mrope_interleaved")))
+    return replace(made, axes=axes)
+
+
+def _rotary(
+    kind: str, parameters: Mapping[str, Any], config: Mapping[str, Any], head: int, theta: float, is_interleaved: bool
+) -> Rotary:
+    """That of a kind, for tokens with one position."""
     theta = positive(parameters.get("rope_theta") or theta, "rope_theta")
     part = parameters.get("partial_rotary_factor") or config.get("partial_rotary_factor") or 1.0
     size = int(head * positive(part, "partial_rotary_factor"))
@@ -127,6 +149,18 @@ def rotary_of(
         short, long = (plain / _factors(parameters[name], size, name) for name in ("short_factor", "long_factor"))
         return Rotary(size, short, positive(scale, "attention_factor"), is_interleaved, long=long, limit=original)
     return Rotary(size, plain, is_interleaved=is_interleaved)
+
+
+def _axes(sections: Sequence[int] | None, pairs: int, is_interleaved: bool) -> Array | None:
+    """Position that each frequency turns with: by section, or in turn; None where the sections are not those of all."""
+    if sections is None or len(sections) != 3 or sum(sections) != pairs or min(sections) < 0:
+        return None
+    if not is_interleaved:
+        return np.repeat(np.arange(3), sections)
+    axes = np.zeros(pairs, np.int64)
+    for axis in (1, 2):
+        axes[axis : 3 * sections[axis] : 3] = axis
+    return axes
 
 
 def positive(value: Any, name: str) -> float:

@@ -26,7 +26,10 @@ from tdb_dap.engine.program.schedule import (
     largest,
 )
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.llm.language_model import GREEDY_HEAD, SAMPLE_HEAD, LanguageModel
+from tdb_dap.tools.llm.borders import net_input, net_output, part_of
+from tdb_dap.tools.llm.language_model import ADD, GREEDY_HEAD, SAMPLE_HEAD, LanguageModel
+from tdb_dap.tools.llm.pictures.reading import Pictures
+from tdb_dap.tools.llm.pictures.steps import added, encoded, placed
 from tdb_dap.tools.llm.sampling import Sampling, choose, described
 
 MASKED = -10000.0
@@ -41,22 +44,25 @@ def answer(
     all_stages: bool = True,
     sampling: Sampling | None = None,
     before: Iterable[Step] = (),
+    pictures: Pictures | None = None,
 ) -> Schedule:
     """Launches for ``tokens`` tokens after a prompt. Tokens count from 0, the one that the prefill gives.
 
     ``given``: the tokens that are to be fed back instead of what the model has answered, as far as they go;
     ``all_stages``: run each position with the shortest cache that is long enough; ``sampling``: the host draws the
     tokens, as after ``sample_head``, whose inputs hold those that were there before; ``before``: steps of the host that
-    come first. BadInput where the prompt or the tokens do not fit.
+    come first; ``pictures``: of the prompt. BadInput where the prompt or the tokens do not fit.
     """
     _check(model, prompt, tokens, given)
     head = _Head(model, len(prompt), sampling)
     prefill = _prefill_in_chunks if model.has_history else _prefill
-    steps: list[Step] = [*before, *head.begin(prompt, tokens), *prefill(model, prompt, head)]
+    steps: list[Step] = [*before, *head.begin(prompt, tokens), *prefill(model, prompt, head, pictures)]
+    shift = pictures.shift if pictures is not None else 0
     for token in range(1, tokens):
         position = len(prompt) + token - 1
         stage = model.stage_for(position) if all_stages else 0
-        steps += _decode(model, position, token, given[token - 1] if token <= len(given) else None, stage, head)
+        fed = given[token - 1] if token <= len(given) else None
+        steps += _decode(model, position, shift, token, fed, stage, head)
     answers = {token: head.place(token) for token in range(tokens)} if sampling is not None else {}
     return Schedule(tuple(steps), substitutes_for(model.nets), answers)
 
@@ -81,18 +87,18 @@ class _Head:
                 f"{SAMPLE_HEAD} knows {ids.size:,} tokens; {len(prompt):,} of the prompt and {tokens:,} are more"
             )
         ids.reshape(-1)[: len(prompt)] = prompt
-        yield filled(_in(self._model, SAMPLE_HEAD, 1), ids)
+        yield filled(net_input(self._model, SAMPLE_HEAD, 1), ids)
 
     def place(self, token: int) -> Border:
         """Place of a token that was drawn."""
-        return _part(self._model, SAMPLE_HEAD, 1, self._prompt + token, 1)
+        return part_of(self._model, SAMPLE_HEAD, 1, self._prompt + token, 1)
 
     def answered(self, token: int) -> Border:
         """Output or place that gives a token, or its logits."""
         model = self._model
         if self._sampling is not None:
             return self.place(token)
-        return _out(model, "lm_head" if model.gives_tokens or not model.has_greedy_head else GREEDY_HEAD, 0)
+        return net_output(model, "lm_head" if model.gives_tokens or not model.has_greedy_head else GREEDY_HEAD, 0)
 
     @property
     def gives_ids(self) -> bool:
@@ -102,10 +108,10 @@ class _Head:
     def run(self, states: Border, token: int) -> Iterator[Step]:
         """The launches, and what the host does after them."""
         model, sampling = self._model, self._sampling
-        yield copied(states, _in(model, "lm_head", 0))
+        yield copied(states, net_input(model, "lm_head", 0))
         yield NetStep("lm_head", token=token)
         if sampling is not None:
-            sources = (_out(model, "lm_head", 0), _in(model, SAMPLE_HEAD, 1))
+            sources = (net_output(model, "lm_head", 0), net_input(model, SAMPLE_HEAD, 1))
 
             def drawn(numbers: Sequence[Array]) -> Array:
                 return np.array(
@@ -115,7 +121,7 @@ class _Head:
             summary = f"The host draws a token: {', '.join(described(sampling))}."
             yield HostStep("host.sample", summary, sources, self.place(token), drawn)
         elif model.has_greedy_head and not model.gives_tokens:
-            yield copied(_out(model, "lm_head", 0), _in(model, GREEDY_HEAD, 0))
+            yield copied(net_output(model, "lm_head", 0), net_input(model, GREEDY_HEAD, 0))
             yield NetStep(GREEDY_HEAD, token=token)
 
 
@@ -143,69 +149,86 @@ def _check(model: LanguageModel, prompt: Sequence[int], tokens: int, given: Sequ
             raise BadInput(f"token {number} is not in the vocabulary of {size:,}")
 
 
-def _prefill(model: LanguageModel, prompt: Sequence[int], head: _Head) -> Iterator[Step]:
+def _prefill(model: LanguageModel, prompt: Sequence[int], head: _Head, pictures: Pictures | None) -> Iterator[Step]:
     count = len(prompt)
     ids = np.zeros(model.length, np.int32)
     ids[:count] = prompt
     states: Border | None = None
     if model.table is None:
-        yield filled(_in(model, "embedding", 0), ids.reshape(model.input("embedding", 0).shape))
+        yield filled(net_input(model, "embedding", 0), ids.reshape(model.input("embedding", 0).shape))
         yield NetStep("embedding", token=0)
-        states = _out(model, "embedding", 0)
+        states = net_output(model, "embedding", 0)
+    yield from encoded(model, pictures)
     positions = np.zeros(model.input("block_0", 1).shape, np.int32)
-    positions[..., :count] = np.arange(count)
+    positions[..., :count] = pictures.positions if pictures is not None else np.arange(count)
     seen = np.tril(np.ones((model.length, model.length), bool))
     seen[count:] = False
     mask = np.where(seen, 0.0, MASKED).astype(np.float32)
     for layer in range(model.layers):
         net = f"block_{layer}"
         if states is None:
-            yield filled(_in(model, net, 0), _rows(model, ids).reshape(model.input(net, 0).shape))
+            yield filled(net_input(model, net, 0), _rows(model, ids).reshape(model.input(net, 0).shape))
         else:
-            yield copied(states, _in(model, net, 0))
-        yield filled(_in(model, net, 1), positions)
+            yield copied(states, net_input(model, net, 0))
+        if not layer:
+            yield from placed(model, pictures, net, 0, count)
+        yield filled(net_input(model, net, 1), positions)
         if model.has_mask:
-            yield filled(_in(model, net, 2), mask.reshape(model.input(net, 2).shape))
+            yield filled(net_input(model, net, 2), mask.reshape(model.input(net, 2).shape))
         yield NetStep(net, token=0)
         for output, history in ((1, 3), (2, 4)):
             cache = f"block_cache_{layer}"
-            yield copied(_out(model, net, output), _part(model, cache, history, 0, model.length * model.line))
-        states = _out(model, net, 0)
+            yield copied(net_output(model, net, output), part_of(model, cache, history, 0, model.length * model.line))
+        states = net_output(model, net, 0)
+        if pictures is not None and layer < pictures.taps:
+            yield from added(model, pictures, layer, states, 0, count)
+            states = net_output(model, ADD, 0)
     assert states is not None
     row = Border(states.net, states.tensor, (count - 1) * model.hidden, model.hidden)
     yield from head.run(row, 0)
 
 
-def _prefill_in_chunks(model: LanguageModel, prompt: Sequence[int], head: _Head) -> Iterator[Step]:
+def _prefill_in_chunks(
+    model: LanguageModel, prompt: Sequence[int], head: _Head, pictures: Pictures | None
+) -> Iterator[Step]:
     """Chunks of at most ``length`` positions, each with its own length; those after the first see the cache."""
     states: Border | None = None
+    yield from encoded(model, pictures)
     for before in range(0, len(prompt), model.length):
         count = min(model.length, len(prompt) - before)
         ids = np.zeros(model.length, np.int32)
         ids[:count] = prompt[before : before + count]
         states = None
         if model.table is None:
-            yield filled(_in(model, "embedding", 0), ids.reshape(model.input("embedding", 0).shape))
+            yield filled(net_input(model, "embedding", 0), ids.reshape(model.input("embedding", 0).shape))
             yield NetStep("embedding", token=0)
-            states = _out(model, "embedding", 0)
+            states = net_output(model, "embedding", 0)
         for layer in range(model.layers):
             cache, net = f"block_cache_{layer}", f"block_kv_{layer}" if before else f"block_{layer}"
-            given = replace(_in(model, net, 0), count=count * model.hidden)
+            given = replace(net_input(model, net, 0), count=count * model.hidden)
             if states is None:
                 yield filled(given, _rows(model, ids[:count]))
             else:
                 yield copied(replace(states, count=count * model.hidden), given)
-            yield filled(replace(_in(model, net, 1), count=count), np.arange(before, before + count))
+            if not layer:
+                yield from placed(model, pictures, net, before, count)
+            positions = np.tile(np.arange(before, before + count), model.axes)
+            if pictures is not None:
+                positions = pictures.positions[:, before : before + count].reshape(-1)
+            yield filled(replace(net_input(model, net, 1), count=positions.size), positions)
             for history, of_cache in ((2, 3), (3, 4)) if before else ():
-                kept = replace(_in(model, net, history), count=before * model.line)
-                yield copied(_part(model, cache, of_cache, 0, before * model.line), kept)
+                kept = replace(net_input(model, net, history), count=before * model.line)
+                yield copied(part_of(model, cache, of_cache, 0, before * model.line), kept)
             rows = (count, count, before, before)
             shapes = (_with_rows(one.shape, length) for one, length in zip(model.nets[net].inputs, rows, strict=False))
             yield NetStep(net, token=0, shapes=tuple(shapes))
             for output, history in ((1, 3), (2, 4)):
-                line = _part(model, cache, history, before * model.line, count * model.line)
-                yield copied(replace(_out(model, net, output), count=count * model.line), line)
-            states = _out(model, net, 0)
+                line = part_of(model, cache, history, before * model.line, count * model.line)
+                yield copied(replace(net_output(model, net, output), count=count * model.line), line)
+            states = net_output(model, net, 0)
+            if pictures is not None and layer < pictures.taps:
+                yield from added(model, pictures, layer, states, before, count)
+                states = net_output(model, ADD, 0)
     assert states is not None
     yield from head.run(Border(states.net, states.tensor, (count - 1) * model.hidden, model.hidden), 0)
 
@@ -216,14 +239,17 @@ def _with_rows(shape: tuple[int, ...], rows: int) -> tuple[int, ...]:
 
 
 def _decode(
-    model: LanguageModel, position: int, token: int, given: int | None, stage: int, head: _Head
+    model: LanguageModel, position: int, shift: int, token: int, given: int | None, stage: int, head: _Head
 ) -> Iterator[Step]:
-    """One pass with the token at ``position``, the one before ``token``; ``stage``: of ``block_cache``."""
-    first = _in(model, "block_cache_0", 0, stage)
+    """One pass with the token at ``position`` of the cache, the one before ``token``; ``stage``: of ``block_cache``.
+
+    ``shift``: its position in the rotary embedding less that in the cache.
+    """
+    first = net_input(model, "block_cache_0", 0, stage)
     if model.table is not None:
         yield _looked_up(model, given, first, head, token)
     else:
-        ids = _in(model, "embedding_cache", 0)
+        ids = net_input(model, "embedding_cache", 0)
         if given is not None:
             yield filled(ids, np.full(model.input("embedding_cache", 0).shape, given, np.int32))
         elif head.gives_ids:
@@ -231,7 +257,7 @@ def _decode(
         else:
             yield largest(head.answered(token - 1), ids)
         yield NetStep("embedding_cache", token=token)
-        yield copied(_out(model, "embedding_cache", 0), first)
+        yield copied(net_output(model, "embedding_cache", 0), first)
     room = model.caches[stage]
     mask = np.zeros((1, 1, 1, room + 1), np.float32)
     mask[..., position:room] = MASKED
@@ -239,14 +265,14 @@ def _decode(
     for layer in range(model.layers):
         net = f"block_cache_{layer}"
         if layer:
-            yield copied(states, _in(model, net, 0, stage))
-        yield filled(_in(model, net, 1, stage), np.full(model.input(net, 1).shape, position, np.int32))
-        yield filled(_in(model, net, 2, stage), mask)
+            yield copied(states, net_input(model, net, 0, stage))
+        yield filled(net_input(model, net, 1, stage), np.full(model.input(net, 1).shape, position + shift, np.int32))
+        yield filled(net_input(model, net, 2, stage), mask)
         yield NetStep(net, stage, token=token)
         for output, history in ((1, 3), (2, 4)):  # all stages have one cache, the longest
-            line = _part(model, net, history, position * model.line, model.line)
-            yield copied(_out(model, net, output, stage), line)
-        states = _out(model, net, 0, stage)
+            line = part_of(model, net, history, position * model.line, model.line)
+            yield copied(net_output(model, net, output, stage), line)
+        states = net_output(model, net, 0, stage)
     yield from head.run(states, token)
 
 
@@ -273,18 +299,6 @@ def _rows(model: LanguageModel, ids: Array) -> Array:
     rows = model.table.data[: model.vocabulary * model.hidden * dtype.itemsize]
     words = rows.view(f"<u{dtype.itemsize}").reshape(-1, model.hidden)
     return dtype.decode(words[ids].astype(words.dtype.newbyteorder("="))).astype(np.float32)
-
-
-def _in(model: LanguageModel, net: str, index: int, stage: int = 0) -> Border:
-    return Border(net, model.input(net, index).name, stage=stage)
-
-
-def _out(model: LanguageModel, net: str, index: int, stage: int = 0) -> Border:
-    return Border(net, model.output(net, index).name, stage=stage)
-
-
-def _part(model: LanguageModel, net: str, index: int, first: int, count: int) -> Border:
-    return Border(net, model.input(net, index).name, first, count)
 
 
 def substitutes_for(nets: Mapping[str, Stage]) -> dict[tuple[str, int], Compute]:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from tdb_dap.cli.options import prompt_options, token_ids
 from tdb_dap.errors import BadInput
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.float_model.model import FloatModel
     from tdb_dap.tools.llm.language_model import read_model
     from tdb_dap.tools.llm.opening import PromptOptions, open_model, open_recorded, record
-    from tdb_dap.tools.llm.running import Answering, prompt_of
+    from tdb_dap.tools.llm.running import Answering, prompt_of, require_pictures
     from tdb_dap.tools.llm.sources import weights_report
     from tdb_dap.tools.llm.stop_tokens import stop_tokens
     from tdb_dap.tools.llm.text import error_lines, look_lines, token_line, verdict_lines
@@ -64,33 +64,47 @@ def run(arguments: argparse.Namespace) -> int:
     model = read_model(arguments.model)
     text_or_ids = arguments.prompt if arguments.ids is None else arguments.ids
     chat = arguments.chat and arguments.ids is None
-    options = PromptOptions(arguments.model, text_or_ids, arguments.tokens, chat, arguments.sample, arguments.lora)
+    of_model = (arguments.tokens, chat, arguments.sample, arguments.lora)
+    shown = {"image": arguments.image, "embeds": arguments.embeds}
+    options = PromptOptions(arguments.model, text_or_ids, *of_model, **shown)
     adapter = options.adapter
     pairs = adapter.pairs if adapter is not None else {}
     float_model = FloatModel(arguments.reference, pairs, model.room) if arguments.reference is not None else None
     folders = [model.context.bmodel.parent, *([arguments.reference] if float_model is not None else [])]
     words = _quiet(find_tokenizer, folders)
     given = arguments.given
-    prompt = options.ids(model)
+    prompt, pictures = options.shown(model, arguments.reference) if text_or_ids is not None else ([], None)
     if arguments.recording is not None:
         debugger = open_recorded(arguments.recording)
-        prompt = prompt or prompt_of(debugger)
+        if not prompt:
+            prompt, pictures = replace(options, prompt=prompt_of(debugger)).shown(model, arguments.reference)
     elif not prompt:
         raise BadInput("give a prompt: --prompt TEXT, or --ids N,N")
     elif arguments.record is not None:
         if adapter is not None:
             raise BadInput("--lora: not with --record; how the vendor's runtime is given an adapter is not known")
-        record(model, prompt, arguments.tokens, given, arguments.record)
+        record(model, prompt, arguments.tokens, given, arguments.record, pictures=pictures)
         debugger = open_recorded(arguments.record)
     else:
-        debugger = open_model(model, prompt, arguments.tokens, given, 0, options.sampling, adapter)
+        debugger = open_model(model, prompt, arguments.tokens, given, 0, options.sampling, adapter, pictures)
     tokens: list[Token] = []
     if not arguments.json:
         _head(model, debugger.program.chip, len(prompt))
     report = weights_report(model, float_model) if float_model is not None else None
     is_recorded = arguments.recording is not None or arguments.record is not None
     stops = frozenset[int]() if is_recorded else stop_tokens(folders)
-    answering = Answering(debugger, model, prompt, given, float_model, gives_back=True, weights=report, stops=stops)
+    require_pictures(debugger.program, pictures)
+    answering = Answering(
+        debugger,
+        model,
+        prompt,
+        given,
+        float_model,
+        gives_back=True,
+        weights=report,
+        stops=stops,
+        pictures=pictures,
+    )
     try:
         for token in answering.tokens():
             tokens.append(token)

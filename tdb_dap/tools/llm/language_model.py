@@ -15,13 +15,15 @@ from tdb_dap.engine.files.file_bytes import FileBytes
 from tdb_dap.errors import BadInput
 
 _LAYER = re.compile(r"(block|block_kv|block_cache)_(\d+)")
-_OTHER_KINDS = re.compile(r"vit.*")
 _MOST_NAMED = 6
 _TABLE = "embedding.bin"
 
 GREEDY_HEAD = "greedy_head"
 
 SAMPLE_HEAD = "sample_head"
+
+ADD = "add"
+"""The net that adds rows of a picture to the states of all positions, after the first blocks."""
 
 HEADS = ("lm_head", GREEDY_HEAD, SAMPLE_HEAD)
 """Nets that end the pass of a token."""
@@ -54,6 +56,12 @@ class LanguageModel(Struct, frozen=True):
     def longest(self) -> int:
         """Most tokens of a prompt."""
         return self.room if self.has_history else self.length
+
+    @property
+    def axes(self) -> int:
+        """Positions of a token: one, or three of models with pictures (mrope)."""
+        shape = self.input("block_0", 1).shape
+        return shape[-2] if len(shape) > 1 else 1
 
     @property
     def vocabulary(self) -> int:
@@ -188,8 +196,6 @@ def _layers(stages: dict[str, Stage], where: str, has_table: bool) -> int:
                 else ""
             )
         )
-    if others := [name for name in stages if _OTHER_KINDS.fullmatch(name)]:
-        raise BadInput(f"{where}: has nets that are not run yet: {', '.join(others[:_MOST_NAMED])} (pictures)")
     return layers
 
 

@@ -21,6 +21,7 @@ from tdb_dap.targets.chips.registry import target_for
 from tdb_dap.tools.llm.adapter import Adapter
 from tdb_dap.tools.llm.answering import answer, substitutes_for
 from tdb_dap.tools.llm.language_model import LanguageModel, bmodel_in, read_model, require_static
+from tdb_dap.tools.llm.pictures.reading import Pictures, read_picture
 from tdb_dap.tools.llm.pipeline_file import read_pipeline
 from tdb_dap.tools.llm.recorded_answer import record_answer
 from tdb_dap.tools.llm.sampling import Sampling, parse
@@ -41,6 +42,8 @@ class PromptOptions(Struct, frozen=True):
     lora: Path | None = None
     pipeline: Path | None = None
     references: tuple[Path, ...] = ()
+    image: Path | None = None
+    embeds: Path | None = None
 
     @property
     def sampling(self) -> Sampling | None:
@@ -53,14 +56,21 @@ class PromptOptions(Struct, frozen=True):
 
     def ids(self, model: LanguageModel) -> list[int]:
         """Token ids of the prompt; empty without one."""
-        return [] if self.prompt is None else prompt_ids(self.prompt, model.context.bmodel.parent, self.chat)
+        has_picture = self.image is not None or self.embeds is not None
+        folder = model.context.bmodel.parent
+        return [] if self.prompt is None else prompt_ids(self.prompt, folder, self.chat, has_picture)
+
+    def shown(self, model: LanguageModel, reference: Path | None = None) -> tuple[list[int], Pictures | None]:
+        """Token ids of the prompt with its picture; ``reference`` as in ``read_picture``."""
+        return read_picture(model, self.ids(model), self.image, self.embeds, reference)
 
     def open(self) -> Debugger:
         """A debugger, without history, before the first command of the completion or pipeline."""
         if self.pipeline is not None:
             return open_pipeline(self.context, self.pipeline, history_limit=0)
         model = read_model(self.context)
-        return open_model(model, self.ids(model), self.tokens, (), 0, self.sampling, self.adapter)
+        ids, pictures = self.shown(model)
+        return open_model(model, ids, self.tokens, (), 0, self.sampling, self.adapter, pictures)
 
 
 def linked(
@@ -70,11 +80,12 @@ def linked(
     given: Sequence[int] = (),
     sampling: Sampling | None = None,
     adapter: Adapter | None = None,
+    pictures: Pictures | None = None,
 ) -> LinkedProgram:
     """The program of an answer of ``tokens`` tokens to the ids of a prompt; BadInput where they do not fit."""
     require_static(model)
     before = adapter.fills(model) if adapter is not None else ()
-    schedule = answer(model, prompt, tokens, given, sampling=sampling, before=before)
+    schedule = answer(model, prompt, tokens, given, sampling=sampling, before=before, pictures=pictures)
     sources = sources_of(model)
     report_links(model.context.bmodel, model.context, sources.values())
     return _linked(model.context, schedule, sources)
@@ -119,9 +130,10 @@ def open_model(
     history_limit: int = DEFAULT_LIMIT,
     sampling: Sampling | None = None,
     adapter: Adapter | None = None,
+    pictures: Pictures | None = None,
 ) -> Debugger:
     """A debugger before the first command of an answer."""
-    program = linked(model, prompt, tokens, given, sampling, adapter)
+    program = linked(model, prompt, tokens, given, sampling, adapter, pictures)
     return Debugger(program, _machine(program, history_limit), None)
 
 
@@ -132,12 +144,14 @@ def record(
     given: Sequence[int],
     path: Path,
     library: Path | None = None,
+    pictures: Pictures | None = None,
 ) -> None:
     """Run an answer on the vendor's runtime, and leave a recording in ``path``; BadInput says what is missing.
 
     ``library``: as in ``--cmodel-path``.
     """
-    record_answer(model, answer(model, prompt, tokens, given, all_stages=False), path, library)
+    schedule = answer(model, prompt, tokens, given, all_stages=False, pictures=pictures)
+    record_answer(model, schedule, path, library)
 
 
 def open_recorded(path: Path) -> Debugger:

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.program import Launch, Program
-from tdb_dap.tools.llm.language_model import HEADS
+from tdb_dap.tools.float_model.vision_config import ENCODER
+from tdb_dap.tools.llm.language_model import ADD, HEADS
 
 _TABLES = ("embedding", "embedding_cache")
 
@@ -85,13 +86,17 @@ def _of_part(
     nets: list[str] = []
     last: dict[str, int] = {}
     for launch in part:
-        if launch.net not in last:
-            nets.append(launch.net)
-        index = nets.index(launch.net)
+        if launch.net == ENCODER:  # its rows come in from the side
+            yield Place(launch, number, (), first, count, None)
+            continue
+        name = f"{ADD} after {nets[-1] if nets else ''}" if launch.net == ADD else launch.net
+        if name not in last:
+            nets.append(name)
+        index = nets.index(name)
         layer = launch.net.rpartition("_")[2]
         before = tuple(layers.get(layer, ())) if layer.isdigit() else ()
         yield Place(launch, number, before, first, count, last[nets[index - 1]] if index else None)
-        last[launch.net] = launch.number
+        last[name] = launch.number
         if layer.isdigit():
             latest[layer] = launch.number
 

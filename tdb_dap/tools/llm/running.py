@@ -13,13 +13,15 @@ from tdb_dap.engine.control.stops import BACKEND_FAILED
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import give_back
 from tdb_dap.engine.program.linked_program import LinkedProgram
-from tdb_dap.engine.program.program import Launch
+from tdb_dap.engine.program.program import Launch, Program
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.tools.float_model.model import FloatModel
-from tdb_dap.tools.llm.comparing import Part
-from tdb_dap.tools.llm.float_reference import FloatReference
+from tdb_dap.tools.float_model.vision_config import ENCODER
+from tdb_dap.tools.llm.judging.comparing import Part
+from tdb_dap.tools.llm.judging.float_reference import FloatReference
 from tdb_dap.tools.llm.language_model import LanguageModel
 from tdb_dap.tools.llm.passes import passes, rows_of, token_of
+from tdb_dap.tools.llm.pictures.reading import Pictures
 from tdb_dap.tools.weights.checking import WeightsReport
 
 
@@ -45,7 +47,7 @@ class Answering:
 
     ``given``: tokens to feed back instead of the completed ones; ``float_model``: the float model to compare with;
     ``gives_back``: the memory of nets that have run for the last time, so nothing of them can be looked at afterwards;
-    ``weights``: as in ``FloatReference``; ``stops``: tokens that end the completion.
+    ``weights``: as in ``FloatReference``; ``stops``: tokens that end the completion; ``pictures``: of the prompt.
     """
 
     def __init__(
@@ -58,12 +60,13 @@ class Answering:
         gives_back: bool = False,
         weights: WeightsReport | None = None,
         stops: frozenset[int] = frozenset(),
+        pictures: Pictures | None = None,
     ) -> None:
         self._debugger = debugger
         program = debugger.program
         self._unused = program.unused_from() if gives_back and isinstance(program, LinkedProgram) else []
         self._float_reference = (
-            FloatReference(debugger.program, model, prompt, given, float_model, weights=weights)
+            FloatReference(debugger.program, model, prompt, given, float_model, weights=weights, pictures=pictures)
             if float_model is not None
             else None
         )
@@ -93,6 +96,12 @@ class Answering:
             yield Token(number, answered, time.perf_counter() - started, expected, tuple(parts), cost, ends)
             if ends:
                 return
+
+
+def require_pictures(program: Program, pictures: Pictures | None) -> None:
+    """BadInput for a run with a picture that was not given: nothing after it could be judged."""
+    if pictures is None and any(launch.net == ENCODER for launch in program.launches):
+        raise BadInput(f"the run shows a picture (net {ENCODER}); give it with --image FILE")
 
 
 def prompt_of(debugger: Debugger) -> list[int]:

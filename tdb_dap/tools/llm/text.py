@@ -93,9 +93,10 @@ def look_lines(
         return [f"look: tdb-dap debug {shlex.quote(str(recording))} -c 'goto {where}'"]
     ids = ",".join(map(str, prompt))
     given = " (without --given)" if has_given else ""
-    lora = f" --lora {shlex.quote(str(options.lora))}" if options.lora is not None else ""
+    files = {"lora": options.lora, "image": options.image, "embeds": options.embeds}
+    others = "".join(f" --{name} {shlex.quote(str(path))}" for name, path in files.items() if path is not None)
     context = shlex.quote(str(options.context))
-    return [f"look: tdb-dap debug {context} --ids {ids} --tokens {len(tokens)}{lora} -c 'goto {where}'{given}"]
+    return [f"look: tdb-dap debug {context} --ids {ids} --tokens {len(tokens)}{others} -c 'goto {where}'{given}"]
 
 
 def error_lines(tokens: Sequence[Token], nets: str) -> Iterator[str]:

@@ -50,17 +50,18 @@ class _Tokenizer:
         return decoded
 
 
-def prompt_ids(prompt: str | Sequence[int], folder: Path, chat: bool = False) -> list[int]:
+def prompt_ids(prompt: str | Sequence[int], folder: Path, chat: bool = False, has_picture: bool = False) -> list[int]:
     """Numbers of the tokens of a prompt, by the tokenizer in ``folder`` if it is a text; BadInput without one.
 
-    ``chat``: the text is what a user says; the model's own template writes the conversation around it.
+    ``chat``: the text is what a user says; the model's own template writes the conversation around it; ``has_picture``:
+    and a picture before it.
     """
     if not isinstance(prompt, str):
         if chat:
             raise BadInput("a chat begins with a text, not with numbers of tokens; give --prompt, or leave --chat out")
         return list(prompt)
     if chat:
-        prompt = _conversation(prompt, folder)
+        prompt = _conversation(prompt, folder, has_picture)
     words = find_tokenizer([folder])
     if words is None:
         raise BadInput(
@@ -70,7 +71,7 @@ def prompt_ids(prompt: str | Sequence[int], folder: Path, chat: bool = False) ->
     return words.ids(prompt)
 
 
-def _conversation(prompt: str, folder: Path) -> str:
+def _conversation(prompt: str, folder: Path, has_picture: bool) -> str:
     """The text of a conversation, by the template of the tokenizer (Jinja, as Transformers writes it):
 
     https://huggingface.co/docs/transformers/chat_templating.
@@ -78,7 +79,8 @@ def _conversation(prompt: str, folder: Path) -> str:
     template, words = _template(folder)
     if find_spec("jinja2") is None:
         raise BadInput(f"{folder}: the package jinja2 reads its chat template: pip install jinja2")
-    with WorkerProcess(_rendered, template, prompt, words) as worker:
+    content = [{"type": "image"}, {"type": "text", "text": prompt}] if has_picture else prompt
+    with WorkerProcess(_rendered, template, content, words) as worker:
         if not worker.wait(_PATIENCE):
             raise BadInput(f"{folder}: its chat template takes more than {_PATIENCE:.0f} seconds; leave --chat out")
         try:
@@ -90,7 +92,7 @@ def _conversation(prompt: str, folder: Path) -> str:
     return made
 
 
-def _rendered(template: str, prompt: str, words: Mapping[str, str]) -> str:
+def _rendered(template: str, content: str | list[dict[str, str]], words: Mapping[str, str]) -> str:
     """The text that a template makes; TdbError for one that is wrong, or that makes too much.
 
     In a process of its own: a template of a line can ask for any amount of memory and time. Where the system has no
@@ -104,7 +106,7 @@ def _rendered(template: str, prompt: str, words: Mapping[str, str]) -> str:
 
         resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
-    messages = [{"role": "user", "content": prompt}]
+    messages = [{"role": "user", "content": content}]
     try:
         made: str = environment.from_string(template).render(messages=messages, add_generation_prompt=True, **words)
     except MemoryError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
@@ -15,9 +15,11 @@ from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.system.progress import SILENT, Progress
 from tdb_dap.tools.float_model.model import FloatModel
+from tdb_dap.tools.float_model.vision_config import ENCODER
 from tdb_dap.tools.weights.constants import Constant, FloatConstant, QuantisedConstant, Untraced, constants
 from tdb_dap.tools.weights.guessing import Candidates
 from tdb_dap.tools.weights.proving import WeightFault, proved_float, proved_quantised
+from tdb_dap.tools.weights.vision import is_table, vision_weight
 
 _BLOCK = re.compile(r"block(?:_cache|_kv)?_(\d+)")
 _CUT = re.compile(r"(.+)_0\.weight")
@@ -37,6 +39,9 @@ class WeightsReport(Struct):
     faults: list[WeightFault] = field(default_factory=list)
     untraced: list[Untraced] = field(default_factory=list)
     quantised: dict[str, list[QuantisedConstant]] = field(default_factory=dict)
+    rests: dict[str, int] = field(default_factory=dict)
+    """Numbers by tensor that are proven and only rounded, such as those beyond the last group of a quantised matrix."""
+    source: Callable[[str], Array] | None = None
 
     @property
     def wrong_tensors(self) -> set[str]:
@@ -46,18 +51,18 @@ class WeightsReport(Struct):
     def dequantised(self, tensor: str) -> Array | None:
         """Numbers that the bmodel holds of a weight, float32; None where it is not quantised, or not proven.
 
-        A part that no constant holds is None as a whole: half of a matrix is not compared with.
+        A part that no constant holds is None as a whole: half of a matrix is not compared with. The rest of a matrix
+        that stays in floats is that of the model before conversion.
         """
         parts = self.quantised.get(tensor)
         if not parts or tensor in self.wrong_tensors:
             return None
-        rows = max(one.rows + one.levels.shape[0] for one in parts)
-        columns = max(one.columns + one.levels.shape[1] for one in parts)
-        matrix, covered = np.zeros((rows, columns), np.float32), np.zeros((rows, columns), bool)
+        matrix = self.source(tensor).copy() if self.source is not None else np.zeros((0, 0), np.float32)
+        covered = np.zeros(matrix.shape, bool)
         for one in parts:
             place = np.s_[one.rows : one.rows + one.levels.shape[0], one.columns : one.columns + one.levels.shape[1]]
             matrix[place], covered[place] = one.numbers(), True
-        return matrix if covered.all() else None
+        return matrix if covered.size - int(covered.sum()) <= self.rests.get(tensor, 0) else None
 
 
 def check_weights(
@@ -68,8 +73,8 @@ def check_weights(
     progress: Progress = SILENT,
 ) -> WeightsReport:
     """Compare every constant of the nets with its weight in float. Memory: a few copies of the largest tensor."""
-    report = WeightsReport()
     wanted = Wanted(float_model)
+    report = WeightsReport(source=wanted.read)
     progress.start(sum({stage.weights.start: stage.weights.size for stage in nets.values()}.values()))
     done = 0
     for constant in constants(bmodel, nets, sources):
@@ -112,6 +117,8 @@ def judge(constant: Constant, wanted: Wanted, report: WeightsReport) -> None:
     else:
         report.proven += 1
         report.numbers += count
+        if isinstance(constant, FloatConstant) and count < source.size:
+            report.rests[constant.tensor] = report.rests.get(constant.tensor, 0) + count
 
 
 class Wanted:
@@ -124,6 +131,8 @@ class Wanted:
     def of(self, constant: Constant) -> Array | None:
         """Float32 numbers of a constant's tensor; None where the model before conversion has none."""
         name = constant.tensor
+        if constant.net == ENCODER:
+            return vision_weight(self._model, constant)
         if name in _TABLES:
             return self._table(constant)
         if _EXPERT in name:
@@ -136,6 +145,10 @@ class Wanted:
         offset = self._model.config.kind.norm_offset
         return numbers + np.float32(offset) if offset and numbers.ndim == 1 and "norm" in name else numbers
 
+    def read(self, name: str) -> Array:
+        """Float32 numbers of a tensor by its name in the bmodel."""
+        return self._weights.read(name if name in self._weights else self._weights.head)
+
     def __contains__(self, name: str) -> bool:
         return name in self._weights
 
@@ -147,7 +160,7 @@ class Wanted:
         """Error of numbers that the converter computes in float32; None of those that are only rounded."""
         return (
             2e-6 * (constant.words.shape[0] + 8)
-            if constant.tensor in _TABLES and isinstance(constant, FloatConstant)
+            if (constant.tensor in _TABLES or is_table(constant.tensor)) and isinstance(constant, FloatConstant)
             else None
         )
 

@@ -58,6 +58,10 @@ static inline ints NAME(larger)(ints window_max, floats numbers)
     return (ints)_mm512_range_ps((__m512)window_max, (__m512)numbers, 0xb); /* the larger magnitude, without its sign */
 #else
     const ints magnitude = AS_INTS(numbers) & 0x7fffffff;
+#if LANES == 8
+    /* Compilers make a comparison and a blend of the other form. */
+    return (ints)_mm256_max_epi32((__m256i)magnitude, (__m256i)window_max);
+#endif
     return SELECT(MASK(magnitude > window_max), magnitude, window_max);
 #endif
 }

@@ -17,10 +17,16 @@ from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.program.program import Launch, Program
 from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.tools.float_model.model import FloatModel
-from tdb_dap.tools.llm.comparing import Compared, Comparison, Part, limits_of
-from tdb_dap.tools.llm.language_model import HEADS, LanguageModel
-from tdb_dap.tools.llm.origins import Origins, of_token
+from tdb_dap.tools.float_model.vision import VisionModel
+from tdb_dap.tools.float_model.vision_config import ENCODER
+from tdb_dap.tools.llm.judging.comparing import Compared, Comparison, Part, limits_of
+from tdb_dap.tools.llm.judging.given_faults import same, traced
+from tdb_dap.tools.llm.judging.ideal import Ideal
+from tdb_dap.tools.llm.judging.origins import Origins, of_token
+from tdb_dap.tools.llm.language_model import ADD, HEADS, LanguageModel
 from tdb_dap.tools.llm.passes import Place, passes, places, rows_of, token_of
+from tdb_dap.tools.llm.pictures.faults import picture_faults
+from tdb_dap.tools.llm.pictures.reading import Pictures
 from tdb_dap.tools.llm.sources import sources_of
 from tdb_dap.tools.weights.checking import WeightsReport
 from tdb_dap.tools.weights.guessing import cosine
@@ -52,7 +58,8 @@ class FloatReference(Observer):
 
     ``float_model``: None records the tokens only; ``given``: tokens to feed back instead of the completed ones;
     ``stops``: whether a run stops at a mismatch, after the op that computed it; ``weights``: numbers of the bmodel's
-    quantised weights: launches are compared with the float model on them, under the limits of the states' format.
+    quantised weights: launches are compared with the float model on them, under the limits of the states' format;
+    ``pictures``: of the prompt.
     ``parts``: number of a launch -> its comparison; ``answered``: number of a token -> its id.
     """
 
@@ -65,6 +72,7 @@ class FloatReference(Observer):
         float_model: FloatModel | None,
         stops: Callable[[], bool] = lambda: False,
         weights: WeightsReport | None = None,
+        pictures: Pictures | None = None,
     ) -> None:
         self.parts: dict[int, Part] = {}
         self.answered: dict[int, int] = {}
@@ -88,7 +96,9 @@ class FloatReference(Observer):
         self._made: dict[int, _Made] = {}
         self._rest: dict[tuple[int, int], Array] = {}
         self._open: _Open | None = None
-        self._ideal = _Ideal(float_model, model.layers) if float_model is not None else None
+        self._ideal = Ideal(float_model, model.layers, pictures) if float_model is not None else None
+        self._pictures = pictures
+        self._rows: list[Array] = []
 
     def expected(self, number: int) -> int | None:
         """The token that the float model gives on its own after the same tokens; None where that is not known."""
@@ -225,16 +235,26 @@ class FloatReference(Observer):
             wanted = {self._output(launch, 0): float_model.embedded(fed)}
             return self._opened(place, wanted, given, count, is_prefill)
         states = self._made.get(place.source, _Made()).states if place.source is not None else None
+        if launch.net == ENCODER:
+            return self._encoder(machine, place, float_model)
         if place.begins:  # whoever drives the model has looked up the embedding
             states = self._read(machine, launch, 0)[: count * self._model.hidden].reshape(count, -1)
         if states is None:
             return None
+        if launch.net == ADD:
+            return self._added(machine, place, states)
+        if launch.net in ("block_0", "block_kv_0") and is_prefill and self._pictures is not None:
+            rows = self._rows_in(place, 0)
+            if rows is None:
+                return None
+            states = states.copy()
+            states[rows[0]] = rows[1]
         if kind in ("block", "block_kv", "block_cache"):
             return self._block(machine, place, float_model, states)
         if launch.net == "lm_head":
             row = self._read(machine, launch, 0)
-            given = _traced(
-                _same("hidden_states", states[-1], row), lambda: self._origins().of_states(self._source(place), row)
+            given = traced(
+                same("hidden_states", states[-1], row), lambda: self._origins().of_states(self._source(place), row)
             )
             logits = float_model.logits(states[-1])
             wanted = {"lm_head": logits, "lm_head.reshape": logits, "": logits}
@@ -243,10 +263,10 @@ class FloatReference(Observer):
 
     def _tokens(self, fed: Array, actual: Array, place: Place, ids: Sequence[int]) -> tuple[str, ...]:
         """Fault of the tokens that a table of embeddings is given, none if they are right."""
-        fault = _same("input_ids", fed, actual, place.first, place.count)
+        fault = same("input_ids", fed, actual, place.first, place.count)
         wrong = int(np.flatnonzero(fed != actual)[0]) if fault else 0
         prompt = len(self._prompt)
-        return _traced(fault, lambda: of_token(int(actual[wrong]), place.first + wrong, ids, prompt))
+        return traced(fault, lambda: of_token(int(actual[wrong]), place.first + wrong, ids, prompt))
 
     def _origins(self) -> Origins:
         """Results of the launches so far, to find wrong inputs among them."""
@@ -268,15 +288,16 @@ class FloatReference(Observer):
     def _block(self, machine: Machine, place: Place, float_model: FloatModel, states: Array) -> _Open | None:
         model, launch, is_prefill = self._model, place.launch, place.number == 0
         before, count = place.first, place.count
-        positions = np.arange(before, before + count)
+        pictures = self._pictures
+        positions = np.arange(before, before + count) if pictures is None else pictures.positions_at(before, count)
         rows = self._read(machine, launch, 0)[: count * model.hidden].reshape(count, model.hidden)
         wrong = int((states != rows).any(axis=1).argmax())
         given = [
-            *_traced(
-                _same("input_states", states, rows.reshape(-1), before, count),
+            *traced(
+                same("input_states", states, rows.reshape(-1), before, count),
                 lambda: self._origins().of_states(self._source(place), rows[wrong]),
             ),
-            *_same("position_ids", positions, self._read(machine, launch, 1)[:count], before, count),
+            *self._turns(positions, self._read(machine, launch, 1), before, count),
         ]
         history = _HISTORY[launch.net.rpartition("_")[0]]
         if not is_prefill or (model.has_mask and not history):
@@ -292,6 +313,51 @@ class FloatReference(Observer):
         wanted = float_model.block(layer, states, positions, *caches)
         return self._opened(place, wanted, tuple(given), count, is_prefill)
 
+    def _turns(self, wanted: Array, held: Array, before: int, count: int) -> tuple[str, ...]:
+        """Fault of the positions that a block is given, none if they are right; a token may have three."""
+        axes = self._model.axes
+        own = held.reshape(axes, -1)[:, :count].T
+        return same("position_ids", np.broadcast_to(wanted, (axes, count)).T, own.reshape(-1), before, count)
+
+    def _encoder(self, machine: Machine, place: Place, float_model: FloatModel) -> _Open | None:
+        """A launch that makes rows of a picture; None for a picture that is not known."""
+        pictures, launch = self._pictures, place.launch
+        if pictures is None or pictures.config is None:
+            return None
+        inputs = self._program.borders_of(launch)[0]
+        held = {tensor.name: machine.read(tensor.view).reshape(tensor.shape) for tensor in inputs}
+        given = picture_faults(pictures, held)
+        wanted = VisionModel(pictures.config, float_model.weights).results(pictures.own_inputs(held["input_states"]))
+        return self._opened(place, wanted, given, pictures.patches, True, len(held["input_states"]))
+
+    def _rows_in(self, place: Place, output: int) -> tuple[Array, Array] | None:
+        """Places and numbers of the rows of pictures in a part of the prompt; None where they were not seen."""
+        pictures = self._pictures
+        if pictures is None:
+            return None
+        numbers, places = pictures.within(place.first, place.count)
+        if pictures.rows:
+            dtype = self._model.input("block_0", 0).dtype
+            return places, dtype.decode(dtype.encode(pictures.rows[output][numbers])).astype(np.float64)
+        return (places, self._rows[output][numbers]) if output < len(self._rows) else None
+
+    def _added(self, machine: Machine, place: Place, states: Array) -> _Open | None:
+        """A launch that adds rows of pictures to the states of a block; None where they were not seen."""
+        launch, count, size = place.launch, place.count, place.count * self._model.hidden
+        source = self._places[place.source].launch.net if place.source is not None else ""
+        made = self._rows_in(place, 1 + int(source.rpartition("_")[2])) if source else None
+        if made is None:
+            return None
+        rows = np.zeros_like(states)
+        rows[made[0]] = made[1]
+        held = [self._read(machine, launch, index)[:size] for index in (0, 1)]
+        names = ("input_states", "the rows of the picture")
+        faults = [
+            same(name, own, one, place.first, count) for name, own, one in zip(names, (states, rows), held, strict=True)
+        ]
+        room = self._program.borders_of(launch)[0][0].view.size // self._model.hidden
+        return self._opened(place, {ADD: states + rows}, [*faults[0], *faults[1]], count, True, room)
+
     def _history(self, machine: Machine, launch: Launch, index: int, name: str, wanted: Array | None) -> list[str]:
         """Fault of a cache that a block is given, none if it is right."""
         history = self._read(machine, launch, index)
@@ -305,8 +371,8 @@ class FloatReference(Observer):
             return []
         layer, which = int(launch.net.rpartition("_")[2]), int(name == "history_v")
         rows, expected = history.reshape(held, line), wanted.reshape(positions, line)
-        fault = _traced(
-            _same(name, wanted, history[: wanted.size], 0, positions),
+        fault = traced(
+            same(name, wanted, history[: wanted.size], 0, positions),
             lambda: self._origins().of_history(layer, which, expected, rows),
         )
         if held > positions:
@@ -333,10 +399,17 @@ class FloatReference(Observer):
         return [f"attention_mask: {column_text} {which} position {before + row}"]
 
     def _opened(
-        self, place: Place, wanted: dict[str, Array], given: Sequence[str], count: int, is_prefill: bool
+        self,
+        place: Place,
+        wanted: dict[str, Array],
+        given: Sequence[str],
+        count: int,
+        is_prefill: bool,
+        room: int | None = None,
     ) -> _Open:
+        """``room``: positions, or patches, for which the net has room; None: as its first input says."""
         launch = place.launch
-        rows = rows_of(self._program, launch) if is_prefill else 0
+        rows = (room or rows_of(self._program, launch)) if is_prefill else 0
         comparison = Comparison(wanted, count if is_prefill else None, rows, self._limits[launch.net])
         last: dict[str, int] = {}
         for record in self._program.source.records_between(launch.start, launch.stop):
@@ -363,6 +436,10 @@ class FloatReference(Observer):
         if launch.net in HEADS:
             return _Made()
         count, model = opened.count, self._model
+        if launch.net == ENCODER:
+            outputs = range(len(self._program.borders_of(launch)[1]))
+            self._rows = [self._numbers(machine, launch, index).reshape(-1, model.hidden) for index in outputs]
+            return _Made(self._rows[0])
         states = self._numbers(machine, launch, 0).reshape(-1, model.hidden)[:count]
         if "k_cache" not in opened.wanted:
             return _Made(states)
@@ -387,58 +464,3 @@ class FloatReference(Observer):
 def _title(place: Place) -> str:
     """``block_1 at token 2``."""
     return f"{place.launch.net} at token {place.number}"
-
-
-def _traced(fault: tuple[str, ...], origin: Callable[[], str]) -> tuple[str, ...]:
-    """A fault with the origin of its numbers, where that is known."""
-    text = origin() if fault else ""
-    return tuple(f"{one}: {text}" for one in fault) if text else fault
-
-
-def _same(name: str, wanted: Array, actual: Array, first: int | None = None, rows: int = 1) -> tuple[str, ...]:
-    """Fault of numbers that are copied or counted, and so are exact; none if they are right.
-
-    ``first``: position of the first of ``rows`` rows; None: they are not of positions.
-    """
-    wanted = np.asarray(wanted).reshape(-1)
-    different = np.flatnonzero(wanted != actual)
-    if not different.size:
-        return ()
-    at = int(different[0])
-    where = f"position {first + at // max(1, wanted.size // rows)}" if first is not None else f"number {at:,}"
-    many = f", {different.size:,} of {wanted.size:,} differ" if wanted.size > 1 else ""
-    return (f"{name} {actual[at]:g} instead of {wanted[at]:g} at {where}{many}",)
-
-
-class _Ideal:
-    """The float model on its own, with separate caches."""
-
-    def __init__(self, float_model: FloatModel, layers: int) -> None:
-        self._float = float_model
-        self._layers = layers
-        self._start()
-
-    def _start(self) -> None:
-        self._caches: list[tuple[Array | None, Array | None]] = [(None, None)] * self._layers
-        self._done: list[int] = []
-        self._logits: Array = np.zeros(0)
-
-    def logits(self, ids: Sequence[int]) -> Array:
-        """Logits of the token after these."""
-        if list(ids) == self._done:
-            return self._logits
-        if list(ids[: len(self._done)]) != self._done:
-            self._start()
-        positions = np.arange(len(self._done), len(ids))
-        states = self._float.embedded(np.array(ids[len(self._done) :]))
-        for layer, (keys, values) in enumerate(self._caches):
-            made = self._float.block(layer, states, positions, keys, values)
-            new = made["k_cache"], made["v_cache"]
-            self._caches[layer] = (
-                new[0] if keys is None else np.concatenate([keys, new[0]]),
-                new[1] if values is None else np.concatenate([values, new[1]]),
-            )
-            states = made["output_states"]
-        self._done = list(ids)
-        self._logits = self._float.logits(states[-1])
-        return self._logits

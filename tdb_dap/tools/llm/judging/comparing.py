@@ -122,12 +122,14 @@ def limits_of(context: Context | None, is_dequantised: bool = False) -> Limits:
 class Comparison:
     """Collects the results of a launch's ops, by the names of the tensors.
 
-    ``wanted``: numbers by name; ``rows``: positions that count of a prefill of ``length`` positions; None: all. Of the
-    same part that several cores write the last writer counts.
+    ``wanted``: numbers by name; ``rows``: positions, or patches, that count of a net for ``length`` of them, None: all;
+    a tensor of tokens, of several patches each, has as many fewer. Of the same part that several cores write the last
+    writer counts.
     """
 
     def __init__(self, wanted: Mapping[str, Array], rows: int | None, length: int, limits: Limits) -> None:
         self._wanted = {name: _padded(array, rows, length) for name, array in wanted.items()}
+        self._held = {name: len(array) for name, array in wanted.items()}
         self._rows = rows
         self._parts: dict[str, dict[Hashable, tuple[OpRecord, _Sums]]] = {}
         self._limits = limits
@@ -158,7 +160,7 @@ class Comparison:
     def _counts(self, name: str) -> Array:
         """Mask of the numbers of a tensor that belong to positions of the prompt: what padding gives does not count."""
         counts = np.zeros(self._wanted[name].shape, bool)
-        counts[:, : self._rows] = True
+        counts[:, : self._held[name]] = True
         return counts
 
     def of(self, name: str) -> Compared | None:
@@ -189,6 +191,6 @@ def _padded(array: Array, rows: int | None, length: int) -> Array:
     """With rows of zeros up to the length of a prefill."""
     if rows is None:
         return array[None]
-    padded = np.zeros((1, length, *array.shape[1:]))
-    padded[0, :rows] = array
+    padded = np.zeros((1, length * len(array) // rows, *array.shape[1:]))
+    padded[0, : len(array)] = array
     return padded

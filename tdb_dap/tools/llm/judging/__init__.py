@@ -1,0 +1,1 @@
+"""Launches of a completion judged by the float model."""
