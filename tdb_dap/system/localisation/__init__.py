@@ -1,0 +1,90 @@
+"""Our texts in the language of the person, by their English text: of one catalogue for adapter and language server."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import Any
+
+from tdb_dap.system.localisation.zh import TEXTS as _SHOWN_TEXTS
+from tdb_dap.system.localisation.zh_errors import TEXTS as _ERRORS
+from tdb_dap.system.localisation.zh_findings import TEXTS as _FINDINGS
+
+_SIMPLIFIED = ("zh", "zh-cn", "zh-hans", "zh-sg")
+_SHOWN = ("label", "description", "conditionDescription")
+"""What a client shows of a capability."""
+
+_HOLE = re.compile(r"\{(\d*)[^{}]*\}")
+_KNOWN = 4096
+_DEEPEST = 3
+"""Texts within texts: an error names what another one says."""
+
+TEXTS = {**_SHOWN_TEXTS, **_ERRORS, **_FINDINGS}
+"""A text has holes ``{}`` where its values are; a number in a hole of the translation says which value it takes."""
+
+
+def is_translated(locale: str) -> bool:
+    """Whether there are texts for a locale such as ``zh-cn``."""
+    return locale.lower().replace("_", "-") in _SIMPLIFIED
+
+
+def localised(text: str, locale: str) -> str:
+    """A text in the language of a locale, finished or with its holes; in English what is not known of either.
+
+    A finished text is recognised by what is between its values, wherever it was made.
+    """
+    if not is_translated(locale):
+        return text
+    return "\n".join(_translated(line, 0) for line in text.split("\n"))
+
+
+def localised_capabilities(capabilities: Any, locale: str) -> Any:
+    """Capabilities with the texts that a client shows in its language."""
+    if isinstance(capabilities, dict):
+        return {
+            name: localised(item, locale)
+            if name in _SHOWN and isinstance(item, str)
+            else localised_capabilities(item, locale)
+            for name, item in capabilities.items()
+        }
+    if isinstance(capabilities, list):
+        return [localised_capabilities(item, locale) for item in capabilities]
+    return capabilities
+
+
+@lru_cache(_KNOWN)
+def _translated(text: str, depth: int) -> str:
+    if text in TEXTS or depth > _DEEPEST:
+        return TEXTS.get(text, text)
+    for pattern, chinese in _patterns():
+        if match := pattern.fullmatch(text):
+            values = [_translated(value, depth + 1) for value in match.groups()]
+            return _filled(chinese, values)
+    if text.endswith(".") and (whole := _translated(_uncapitalised(text[:-1]), depth + 1)) != _uncapitalised(text[:-1]):
+        return f"{whole}。"
+    head, colon, tail = text.partition(": ")
+    if colon and (said := _translated(tail, depth + 1)) != tail:
+        return f"{_translated(head, depth + 1)}：{said}"
+    return text
+
+
+def _uncapitalised(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+@cache
+def _patterns() -> list[tuple[re.Pattern[str], str]]:
+    """Of the texts with holes, those with most letters of their own first."""
+    texts = [text for text in TEXTS if _HOLE.search(text)]
+    texts.sort(key=lambda text: len(_HOLE.sub("", text)), reverse=True)
+    return [(re.compile("(.+?)".join(map(re.escape, _pieces(text)))), TEXTS[text]) for text in texts]
+
+
+def _pieces(text: str) -> list[str]:
+    """What is between the holes of a text."""
+    return _HOLE.sub("\0", text).split("\0")
+
+
+def _filled(chinese: str, values: list[str]) -> str:
+    rest = iter(values)
+    return _HOLE.sub(lambda hole: values[int(hole[1])] if hole[1] else next(rest), chinese)
