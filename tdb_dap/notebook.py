@@ -269,7 +269,6 @@ def _time_row(op: OpTime) -> dict[str, Any]:
         "op": op.opcode,
         "name": op.name,
         "commands": op.commands,
-        "cores": op.cores,
         "tiu": op.tiu,
         "dma": op.dma,
         "share": op.share,

@@ -60,6 +60,18 @@ def test_the_outline_follows_functions_and_groups() -> None:
     session(scenario)
 
 
+def test_only_ops_that_take_long_have_a_lens_and_the_others_a_hover() -> None:
+    async def scenario(editor: Editor) -> None:
+        mlir = await editor.open(TOY.mlir)
+        lenses = await mlir.lenses()
+        assert len(lenses) == 10
+        product = mlir.line_of('"tpu.MatMul"')
+        assert product not in lenses
+        await mlir.expect_hover(product, "tpu.MatMul", "5 commands · 191 cycles, 3.3%")
+
+    session(scenario)
+
+
 def test_lenses_are_in_the_language_of_the_editor() -> None:
     async def scenario(editor: Editor) -> None:
         mlir = await editor.open(TOY.mlir)
