@@ -118,6 +118,12 @@ def test_what_is_refused_and_found_is_translated() -> None:
         ("B3 conv.normal: its id is 3 and should be 4", "B3 conv.normal：其 id 为 3，应为 4"),
         ("there is no weight named a\nof the user's", "没有名为 a 的权重\nof the user's"),
         ("there is no input named x", "没有名为 x 的 input"),
+        (
+            "conv8 (tpu.Conv2D at line 24): fail: cosine 0.999, max difference 0.8, 32 of 2,048 elements differ",
+            "conv8（tpu.Conv2D，第 24 行）：不一致：余弦相似度 0.999，最大差异 0.8，2,048 个元素中有 32 个不一致",
+        ),
+        ("channel 13 euclidean -0.5 (limit 0.8)", "通道 13 的欧氏相似度 -0.5（限值 0.8）"),
+        ("the user's own: text, with commas", "the user's own: text, with commas"),
     ],
 )
 def test_a_finished_text_is_recognised(text: str, chinese: str) -> None:

@@ -15,6 +15,8 @@ _SHOWN = ("label", "description", "conditionDescription")
 """What a client shows of a capability."""
 
 _HOLE = re.compile(r"\{(\d*)[^{}]*\}")
+_VALUE = "((?:(?!: |, ).)+?)"
+"""Of a hole in the middle: it ends where a sentence goes on."""
 _KNOWN = 4096
 _DEEPEST = 3
 """Texts within texts: an error names what another one says."""
@@ -31,7 +33,7 @@ def is_translated(locale: str) -> bool:
 def localised(text: str, locale: str) -> str:
     """A text in the language of a locale, finished or with its holes; in English what is not known of either.
 
-    A finished text is recognised by what is between its values, wherever it was made.
+    A finished text is recognised by what is between its values, wherever it was made; so are the parts of a list.
     """
     if not is_translated(locale):
         return text
@@ -56,15 +58,19 @@ def localised_capabilities(capabilities: Any, locale: str) -> Any:
 def _translated(text: str, depth: int) -> str:
     if text in TEXTS or depth > _DEEPEST:
         return TEXTS.get(text, text)
+    parts = text.split(", ")
+    said = [_translated(part, depth + 1) for part in parts] if len(parts) > 1 else []
+    if said and all(one != part for one, part in zip(said, parts, strict=True)):
+        return "，".join(said)
     for pattern, chinese in _patterns():
         if match := pattern.fullmatch(text):
             values = [_translated(value, depth + 1) for value in match.groups()]
             return _filled(chinese, values)
     if text.endswith(".") and (whole := _translated(_uncapitalised(text[:-1]), depth + 1)) != _uncapitalised(text[:-1]):
         return f"{whole}。"
-    head, colon, tail = text.partition(": ")
-    if colon and (said := _translated(tail, depth + 1)) != tail:
-        return f"{_translated(head, depth + 1)}：{said}"
+    parts = text.split(": ", 1)
+    if len(parts) > 1 and (said := [_translated(part, depth + 1) for part in parts]) != parts:
+        return "：".join(said)
     return text
 
 
@@ -77,12 +83,13 @@ def _patterns() -> list[tuple[re.Pattern[str], str]]:
     """Of the texts with holes, those with most letters of their own first."""
     texts = [text for text in TEXTS if _HOLE.search(text)]
     texts.sort(key=lambda text: len(_HOLE.sub("", text)), reverse=True)
-    return [(re.compile("(.+?)".join(map(re.escape, _pieces(text)))), TEXTS[text]) for text in texts]
+    return [(_pattern(text), TEXTS[text]) for text in texts]
 
 
-def _pieces(text: str) -> list[str]:
-    """What is between the holes of a text."""
-    return _HOLE.sub("\0", text).split("\0")
+def _pattern(text: str) -> re.Pattern[str]:
+    *pieces, end = (re.escape(piece) for piece in _HOLE.sub("\0", text).split("\0"))
+    # The last value goes on to the end of the text, and may be a sentence itself.
+    return re.compile(f"{_VALUE.join(pieces)}{_VALUE if end else '(.+)'}{end}")
 
 
 def _filled(chinese: str, values: list[str]) -> str:

@@ -49,6 +49,7 @@ TEXTS = {
         "reference：与 prompt 一起使用时是一个文件夹，即转换之前的模型"
     ),
     "{}: not with {}; leave {} out": "{}：不能与 {} 一起使用；请去掉 {}",
+    "there is no sanitizer {}; there are all, {}": "没有检测器 {}；可用的有 all, {}",
     # Console
     "there is no verb {}; help lists them": "没有命令 {}；help 列出全部",
     "{}; nor is {} a verb: help lists them": "{}；{} 也不是命令：help 列出全部",
