@@ -4,7 +4,7 @@ import { textOf } from "../../protocol/errors";
 import { travel } from "../../sessions/moment";
 
 /** How the console's `who` names a writer; what an edit has written has no way to it. */
-const WRITER = /^command (\d+)(?!: edited)/m;
+const WRITER = /^command (\d+)\b(?!: edited)/m;
 
 /** `frameId`: where the expression has its meaning. */
 export async function showWriter(
