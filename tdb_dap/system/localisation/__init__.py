@@ -59,23 +59,20 @@ def _translated(text: str, depth: int) -> str:
     if text in TEXTS or depth > _DEEPEST:
         return TEXTS.get(text, text)
     parts = text.split(", ")
-    said = [_translated(part, depth + 1) for part in parts] if len(parts) > 1 else []
-    if said and all(one != part for one, part in zip(said, parts, strict=True)):
-        return "，".join(said)
+    chinese_parts = [_translated(part, depth + 1) for part in parts] if len(parts) > 1 else []
+    if chinese_parts and all(one != part for one, part in zip(chinese_parts, parts, strict=True)):
+        return "，".join(chinese_parts)
     for pattern, chinese in _patterns():
         if match := pattern.fullmatch(text):
             values = [_translated(value, depth + 1) for value in match.groups()]
             return _filled(chinese, values)
-    if text.endswith(".") and (whole := _translated(_uncapitalised(text[:-1]), depth + 1)) != _uncapitalised(text[:-1]):
-        return f"{whole}。"
+    words = text[:1].lower() + text[1:-1]
+    if text.endswith(".") and (sentence := _translated(words, depth + 1)) != words:
+        return f"{sentence}。"
     parts = text.split(": ", 1)
-    if len(parts) > 1 and (said := [_translated(part, depth + 1) for part in parts]) != parts:
-        return "：".join(said)
+    if len(parts) > 1 and (chinese_parts := [_translated(part, depth + 1) for part in parts]) != parts:
+        return "：".join(chinese_parts)
     return text
-
-
-def _uncapitalised(text: str) -> str:
-    return text[:1].lower() + text[1:]
 
 
 @cache
