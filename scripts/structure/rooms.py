@@ -69,7 +69,7 @@ LEVELS = {room: level for level, rooms in enumerate(STOREYS) for room in rooms}
 APART = {
     "targets": ("errors", "version", "system", "engine.hardware", "engine.rendering", "targets"),
     "tools": ("errors", "version", "system", "engine", "targets", "backends", "tools"),
-    "language": ("errors", "version", "engine", "tools", "language"),
+    "language": ("errors", "version", "system.localisation", "engine", "tools", "language"),
     "terminal": ("errors", "system", "engine.rendering", "adapter.protocol", "terminal"),
 }
 """Part of the package -> all that it may know, where that is less than all storeys below it."""

@@ -11,8 +11,8 @@ from tdb_dap.adapter.protocol.capabilities_generated import CAPABILITIES
 from tdb_dap.adapter.protocol.types import CancelArguments, DisconnectArguments, InitializeRequestArguments
 from tdb_dap.adapter.session.client_info import Traits
 from tdb_dap.adapter.session.handlers import request
-from tdb_dap.adapter.session.localisation import localised_capabilities
 from tdb_dap.adapter.session.session import Request, Session
+from tdb_dap.system.localisation import localised_capabilities
 
 
 @request("initialize")

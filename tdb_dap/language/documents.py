@@ -110,11 +110,12 @@ class Bound(BaseModel):
 
 
 class Documents:
-    """By URI; what is known of a text is kept until it changes."""
+    """By URI; what is known of a text is kept until it changes. ``locale``: of the editor, such as ``zh-cn``."""
 
     def __init__(self, make: Callable[[str, str, Documents], Document]) -> None:
         """``make``: the document of a URI and its text."""
         self.models = Models()
+        self.locale = ""
         self._make = make
         self._open: dict[str, Document] = {}
         self._bound: dict[str, Path] = {}

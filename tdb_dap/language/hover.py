@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.rendering.printable import code
+from tdb_dap.language.lenses import cost_of
 from tdb_dap.language.tokens import Token, token_at
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ def _op(model: Model, op: MlirOp) -> Iterator[str]:
     records = [record for record in program.source.records_at(op.line) if record.ordinals]
     if not records:
         yield "no commands"
+    if cost := cost_of(program, op.line):
+        yield cost
     for record in records[:_INSTANCES]:
         core = f", core {record.core}" if program.core_count > 1 else ""
         part = f" for {record.slice_text}" if record.slice_text else ""

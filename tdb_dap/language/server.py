@@ -18,6 +18,7 @@ from tdb_dap.language.outline import Entry
 from tdb_dap.language.problems import Problem
 from tdb_dap.language.text_ranges import TextRange, path_of, uri_of
 from tdb_dap.language.verdicts import Judged
+from tdb_dap.system.localisation import localised
 from tdb_dap.version import __version__
 
 _KINDS = {"function": lsp.SymbolKind.Function, "group": lsp.SymbolKind.Namespace, "op": lsp.SymbolKind.Method}
@@ -59,7 +60,7 @@ class _Problems:
     async def _publish(self, document: Document) -> None:
         listed = await asyncio.to_thread(document.problems)
         if self._documents.get(document.uri) is document:
-            made = [_diagnostic(document, problem) for problem in listed]
+            made = [_diagnostic(document, problem, self._documents.locale) for problem in listed]
             self._server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(document.uri, made))
 
     async def refresh(self, changed: list[Document]) -> None:
@@ -72,6 +73,10 @@ class _Problems:
 
 
 def _synchronise(server: LanguageServer, documents: Documents, problems: _Problems) -> None:
+    @server.feature(lsp.INITIALIZE)
+    def began(parameters: lsp.InitializeParams) -> None:
+        documents.locale = parameters.locale or ""
+
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     async def opened(parameters: lsp.DidOpenTextDocumentParams) -> None:
         problems.publish(documents.put(parameters.text_document.uri, parameters.text_document.text))
@@ -105,7 +110,7 @@ def _listen(server: LanguageServer, documents: Documents, problems: _Problems) -
             await problems.refresh([document])
 
 
-def _diagnostic(document: Document, problem: Problem) -> lsp.Diagnostic:
+def _diagnostic(document: Document, problem: Problem, locale: str) -> lsp.Diagnostic:
     mlir = document.program.context.mlir if document.program is not None else None
     related = [
         lsp.DiagnosticRelatedInformation(lsp.Location(uri_of(mlir), _range(place.line - 1, 0, 0)), text)
@@ -114,7 +119,7 @@ def _diagnostic(document: Document, problem: Problem) -> lsp.Diagnostic:
     ]
     return lsp.Diagnostic(
         _range(problem.line, 0, len(document.lines[problem.line])),
-        problem.text,
+        localised(problem.text, locale),
         _SEVERITIES[problem.severity],
         problem.code or None,
         source="tdb",
@@ -171,7 +176,7 @@ def _decorate(server: LanguageServer, documents: Documents) -> None:
     def lensed(parameters: lsp.CodeLensParams) -> list[lsp.CodeLens]:
         document = documents.get(parameters.text_document.uri)
         lenses = document.lenses() if document else ()
-        return [lsp.CodeLens(_range(line, 0, 0), lsp.Command(text, "")) for line, text in lenses]
+        return [lsp.CodeLens(_range(line, 0, 0), lsp.Command(_lens(text, documents), "")) for line, text in lenses]
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
     def hinted(parameters: lsp.InlayHintParams) -> list[lsp.InlayHint]:
@@ -191,6 +196,14 @@ def _decorate(server: LanguageServer, documents: Documents) -> None:
         document = documents.get(parameters.text_document.uri)
         span = parameters.range
         return lsp.SemanticTokens(_colours(document, span.start.line, span.end.line) if document else [])
+
+
+def _lens(text: str, documents: Documents) -> str:
+    """The name of a layer comes first, and is nobody's text."""
+    first, *rest = text.split(" · ")
+    return " · ".join(
+        [first if rest else localised(first, documents.locale), *(localised(part, documents.locale) for part in rest)]
+    )
 
 
 def _colours(document: Document, first: int, last: int) -> list[int]:

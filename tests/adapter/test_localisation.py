@@ -1,10 +1,11 @@
-"""The adapter's texts in the client's language, and that none is missing or left over."""
+"""Our texts in the client's language, and that none is missing or left over."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ import pytest
 
 import tdb_dap
 from tdb_dap.adapter.protocol.capabilities_generated import CAPABILITIES
-from tdb_dap.adapter.session.localisation import localised, localised_capabilities
-from tdb_dap.adapter.session.localisation_zh import TEXTS
+from tdb_dap.system.localisation import TEXTS, localised, localised_capabilities
 from tests.conftest import Toy
 from tests.dap_client import EVERYTHING, DapClient
 
-ADAPTER = Path(tdb_dap.__file__).parent / "adapter"
+PACKAGE = Path(tdb_dap.__file__).parent
+ADAPTER = PACKAGE / "adapter"
+HOLE = re.compile(r"\{[^{}]*\}")
+ERRORS = ("TdbError", "BadInput", "BadExpression", "NoProgram")
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -34,25 +37,55 @@ def shown(item: Any) -> Iterator[str]:
             yield from shown(value)
 
 
-def constants() -> set[str]:
-    """Every text that the sources of the adapter hold, but for the catalogue."""
-    files = [path for path in ADAPTER.rglob("*.py") if path.name != "localisation_zh.py"]
-    nodes = (node for path in files for node in ast.walk(ast.parse(path.read_text("utf-8"))))
-    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+@cache
+def nodes(folder: Path) -> list[ast.AST]:
+    """Of all sources but the catalogues."""
+    files = [path for path in folder.rglob("*.py") if path.parent.name != "localisation"]
+    return [node for path in files for node in ast.walk(ast.parse(path.read_text("utf-8")))]
+
+
+def template(node: ast.AST | None) -> str:
+    """The text of an expression with holes for its values; empty if it is none."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(template(part) or "{}" for part in node.values)
+    return ""
+
+
+def literals() -> str:
+    """Every text of the sources, one in a line."""
+    return "\n".join(template(node) for node in nodes(PACKAGE) if isinstance(node, ast.Constant | ast.JoinedStr))
+
+
+def longest(text: str) -> str:
+    """The longest clause without a hole."""
+    return max((clause.strip(" :;,.()%") for piece in HOLE.split(text) for clause in piece.split(", ")), key=len)
+
+
+def refusals() -> set[str]:
+    """What the adapter says when it refuses a request."""
+    raised = (node.exc for node in nodes(ADAPTER) if isinstance(node, ast.Raise))
+    named = (call.args[0] for call in raised if isinstance(call, ast.Call) and call.args and call.func.id in ERRORS)  # type: ignore[attr-defined]
+    return {text for text in map(template, named) if re.search("[a-z]{2,} [a-z]{2,}", HOLE.sub("", text))}
+
+
+def titles() -> set[str]:
+    """A few words about each kind of finding."""
+    calls = [node for node in nodes(PACKAGE / "engine") if isinstance(node, ast.Call)]
+    made = [call for call in calls if getattr(call.func, "id", "") == "Finding" and len(call.args) > 1]
+    return {text for call in made if (text := template(call.args[1]))}
 
 
 def translated() -> set[str]:
     """Texts that are arguments of ``localised`` or ``passing``."""
     texts = set()
-    for path in ADAPTER.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not isinstance(node, ast.Call):
-                continue
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            if name in ("localised", "say", "passing"):
-                texts |= {
-                    one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)
-                }
+    for node in nodes(ADAPTER):
+        if not isinstance(node, ast.Call):
+            continue
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if name in ("localised", "say", "passing"):
+            texts |= {one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)}
     return texts
 
 
@@ -60,13 +93,50 @@ def test_no_text_is_missing_and_none_is_left_over() -> None:
     wanted = translated() | set(shown(CAPABILITIES))
     assert len(wanted) > 25
     assert wanted <= set(TEXTS)
-    assert set(TEXTS) <= constants() | set(shown(CAPABILITIES))
+    sources = literals().lower()
+    assert [text for text in TEXTS if longest(text).lower() not in sources] == []
+
+
+def test_what_is_refused_and_found_is_translated() -> None:
+    assert len(refusals()) > 60
+    assert len(titles()) > 10
+    finished = [HOLE.sub("x1", text) for text in refusals() | titles()]
+    assert [text for text in finished if localised(text, "zh-cn") == text] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "chinese"),
+    [
+        (
+            "Nothing to compare with; reload reference FILE gives it.",
+            "没有可比较的参考数据；用 reload reference FILE 指定。",
+        ),
+        (
+            "launch configuration: sanitizers: there is no thread 3",
+            "启动配置：sanitizers：没有线程 3",
+        ),
+        ("B3 conv.normal: its id is 3 and should be 4", "B3 conv.normal：其 id 为 3，应为 4"),
+        ("there is no weight named a\nof the user's", "没有名为 a 的权重\nof the user's"),
+        ("there is no input named x", "没有名为 x 的 input"),
+        (
+            "conv8 (tpu.Conv2D at line 24): fail: cosine 0.999, max difference 0.8, 32 of 2,048 elements differ",
+            "conv8（tpu.Conv2D，第 24 行）：不一致：余弦相似度 0.999，最大差异 0.8，2,048 个元素中有 32 个不一致",
+        ),
+        ("channel 13 euclidean -0.5 (limit 0.8)", "通道 13 的欧氏相似度 -0.5（限值 0.8）"),
+        ("the user's own: text, with commas", "the user's own: text, with commas"),
+    ],
+)
+def test_a_finished_text_is_recognised(text: str, chinese: str) -> None:
+    assert localised(text, "zh-cn") == chinese
 
 
 @pytest.mark.parametrize(("text", "chinese"), TEXTS.items())
 def test_a_text_has_the_same_holes_and_the_punctuation_of_chinese(text: str, chinese: str) -> None:
-    holes = re.compile(r"\{[^}]*\}")
-    assert sorted(holes.findall(text)) == sorted(holes.findall(chinese))
+    holes = HOLE.findall(text)
+    numbers = [hole for hole in HOLE.findall(chinese) if hole[1:-1].isdigit()]
+    assert all(int(hole[1:-1]) < len(holes) for hole in numbers)
+    if not numbers:
+        assert sorted(holes) == sorted(HOLE.findall(chinese))
     assert CHINESE.search(chinese)
     assert not re.search(r"[\u4e00-\u9fff] ?[,;:?!()](?!\d)|[,;:?!()] ?[\u4e00-\u9fff]", chinese)
     assert not re.search(r"[\u4e00-\u9fff]\.", chinese)
@@ -96,4 +166,6 @@ def test_a_session_in_chinese(new_client: Callable[..., DapClient], toy: Toy) ->
     scopes = client.request("scopes", frameId=frame["id"])["scopes"]
     assert [scope["name"] for scope in scopes][:2] == ["操作数", "结果"]
     assert scopes[0]["presentationHint"] == "locals"
+    assert client.refusal("evaluate", expression="nonsense 1", context="repl").startswith("无法理解")
+    assert "，模型 compilation.bmodel" in client.printed()
     client.disconnect()

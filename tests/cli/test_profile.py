@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tdb_dap.tools.profile.estimating import likely_cycles
 from tdb_dap.tools.profile.profiling import Costs, Profile
 from tdb_dap.tools.profile.report import report_of
 from tdb_dap.tools.profile.schedule import schedule, waits
+from tdb_dap.tools.profile.text import lines
 from tdb_dap.tools.profile.trace import trace
 from tdb_dap.tools.programs import open_program
 from tests.samples import DATA, Case, case, cases, typical
@@ -265,3 +267,13 @@ def test_what_waits_begins_when_what_it_waits_for_has_ended(name: str) -> None:
         assert before < after
         assert places[before] != places[after]
         assert spans[after].start >= spans[before].stop
+
+
+def test_ops_of_several_cores_name_them() -> None:
+    report = report_of(profile_of("toy_bm1690_f16c8"))
+    product = next(op for op in report.ops if op.opcode == "tpu.MatMul")
+    assert product.cores == (0, 1, 2, 3, 4)
+    table = "\n".join(lines(report))
+    assert re.search(r"GB/s +cores$", table, re.MULTILINE)
+    assert re.search(r"tpu\.MatMul .* 0-4$", table, re.MULTILINE)
+    assert "cores" not in "\n".join(lines(report_of(profile_of(TOY))))

@@ -242,3 +242,18 @@ def test_the_table_is_walked_with_the_keyboard(tmp_path: Path) -> None:
         tmp_path,
     )
     assert selected == ["1", "2", "1", 0]
+
+
+@pytest.mark.browser
+@needs_browser
+def test_the_contents_lead_to_every_section(tmp_path: Path) -> None:
+    found = seen(
+        html(report([row(1, 0.3, last=1)]), "text"),
+        """
+        for (const link of page.querySelectorAll("nav a"))
+          said.push([link.textContent, page.querySelector(link.getAttribute("href")).textContent]);
+        """,
+        tmp_path,
+    )
+    assert [name for name, _ in found][1:] == ["All tensors, in the order of execution", "final.mlir"]
+    assert all(name == title for name, title in found)

@@ -111,14 +111,17 @@ class OpenText:
         return {lens.range.start.line + 1: lens.command.title for lens in found or () if lens.command}
 
 
-def session(scenario: Callable[[Editor], Awaitable[None]], process: bool = False, **capabilities: Any) -> None:
+def session(
+    scenario: Callable[[Editor], Awaitable[None]], process: bool = False, locale: str | None = None, **capabilities: Any
+) -> None:
     """Start the server, run the scenario, end. ``process``: with a server that is a process of its own."""
 
     async def run() -> None:
         client = LanguageClient("editor", "1", converter_factory=_converter)
         editor = Editor(client)
         async with _process(client) if process else _thread(client):
-            answer = await client.initialize_async(lsp.InitializeParams(lsp.ClientCapabilities(**capabilities)))
+            asked = lsp.InitializeParams(lsp.ClientCapabilities(**capabilities), locale=locale)
+            answer = await client.initialize_async(asked)
             assert answer.capabilities.hover_provider
             client.initialized(lsp.InitializedParams())
             await scenario(editor)

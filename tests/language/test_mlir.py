@@ -60,6 +60,27 @@ def test_the_outline_follows_functions_and_groups() -> None:
     session(scenario)
 
 
+def test_only_ops_that_take_long_have_a_lens_and_the_others_a_hover() -> None:
+    async def scenario(editor: Editor) -> None:
+        mlir = await editor.open(TOY.mlir)
+        lenses = await mlir.lenses()
+        assert len(lenses) == 10
+        product = mlir.line_of('"tpu.MatMul"')
+        assert product not in lenses
+        await mlir.expect_hover(product, "tpu.MatMul", "5 commands · 191 cycles, 3.3%")
+
+    session(scenario)
+
+
+def test_lenses_are_in_the_language_of_the_editor() -> None:
+    async def scenario(editor: Editor) -> None:
+        mlir = await editor.open(TOY.mlir)
+        title = (await mlir.lenses())[mlir.line_of('"tpu.Conv2D"')]
+        assert title == "relu4_Relu · 2 条命令 · 1,856 个周期，31.7%"
+
+    session(scenario, locale="zh-cn")
+
+
 def test_shapes_time_and_colours_stand_in_the_text() -> None:
     async def scenario(editor: Editor) -> None:
         mlir = await editor.open(TOY.mlir)

@@ -14,6 +14,8 @@ export const COMMANDS = {
   pick: "tdb.pickModel",
   viewTensor: "tdb.viewTensor",
   history: "tdb.showHistory",
+  writer: "tdb.whoWrote",
+  attributes: "tdb.toggleAttributes",
   open: "tdb.openModel",
   sample: "tdb.debugSample",
   diagnostics: "tdb.showDiagnostics",

@@ -8,6 +8,7 @@ import { registerData } from "./compare/data";
 import { registerConfigurations } from "./configuration/provider";
 import { registerContainer } from "./container/register";
 import { Problems } from "./diagnostics/problems";
+import { registerAhead } from "./diagnostics/ahead";
 import { registerFindingLens } from "./diagnostics/lens";
 import { registerDiagnostics } from "./diagnostics/provider";
 import { registerInlineValues } from "./inline/provider";
@@ -18,6 +19,7 @@ import { log } from "./log";
 import { registerAsking } from "./panels/asking";
 import { registerTime } from "./panels/timeSlider";
 import { backgroundPool } from "./programs/processes";
+import { registerConceal } from "./reading/conceal";
 import { registerRecordingCommands } from "./recording/commands";
 import { registerRecordTasks } from "./recording/task";
 import { CurrentSession } from "./sessions/current";
@@ -54,6 +56,8 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerLanguageClient(hub, problems, installation),
     ...registerDiagnostics(hub, problems),
     ...registerFindingLens(problems, sessions),
+    ...registerAhead(problems),
+    ...registerConceal(context),
     sessions,
     pool,
     ...registerContainer(context, hub, sessions, pool, installation),

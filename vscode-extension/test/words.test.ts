@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { rowsOf, sizeOf } from "../pages/memory/words";
-import { timeText } from "../pages/shared/text";
+import { ranges, timeText } from "../pages/shared/text";
 import type { MemoryWindow } from "../src/protocol/generated";
 
 const window = (bytes: number[], numbers: string[], rows: string[], reference = "0x3000000004000"): MemoryWindow => ({
@@ -57,5 +57,11 @@ describe("a time", () => {
       "0.4 ns",
       "0 ns",
     ]);
+  });
+});
+
+describe("numbers of cores", () => {
+  it("are shown as the ends of their runs", () => {
+    assert.deepEqual([[], [3], [0, 1, 2, 3, 7], [0, 2]].map(ranges), ["", "3", "0-3,7", "0,2"]);
   });
 });

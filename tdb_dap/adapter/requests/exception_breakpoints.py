@@ -153,9 +153,12 @@ def exception_info(session: Session, arguments: ExceptionInfoArguments) -> Excep
         wrong = list(texts(session.debugger.scope(finding.focus, "op")))
         details[:0] = [*wrong, *session.feature(Sanitizing).causes(session.debugger, finding.focus)]
         description = finding.brief if wrong else finding.text
+    say = session.traits.localised
     return ExceptionInfoResponseBody(
         exceptionId=finding.filter,
-        description=description,
+        description=say(description),
         breakMode="always",
-        details=ExceptionDetails(message=finding.title, typeName=finding.filter, stackTrace="\n".join(details) or None),
+        details=ExceptionDetails(
+            message=say(finding.title), typeName=finding.filter, stackTrace=say("\n".join(details)) or None
+        ),
     )

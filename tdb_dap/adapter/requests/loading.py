@@ -217,10 +217,9 @@ def take_over(session: Session, debugger: Debugger, configuration: Configuration
         session.event("capabilities", {"capabilities": dict.fromkeys(_NEED_HISTORY, False)})
     program = debugger.program
     remark_sources(program)
-    session.output(
-        f"{program.chip}, {program.context.bmodel.name}: {counted(len(program.commands), 'command')}, "
-        f"{_parts(program)}, {counted(program.core_count, 'core')}."
-    )
+    say = session.traits.localised
+    counts = (counted(len(program.commands), "command"), _parts(program), counted(program.core_count, "core"))
+    session.output(say("{}, {}: {}, {}, {}.", program.chip, program.context.bmodel.name, *map(say, counts)))
     if configuration.net is None and not program.launches and is_language_model(net.name for net in program.nets):
         session.output(
             f"This is net {program.net.name} of a language model: set `prompt` (--prompt, --ids) to run all its nets "

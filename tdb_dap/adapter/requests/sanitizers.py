@@ -67,10 +67,13 @@ def announce(session: Session) -> None:
     """Tell what is known before the program runs, with the places it is about."""
     from tdb_dap.engine.sanitizers.survey import known_ahead
 
+    say = session.traits.localised
     for finding in known_ahead(session.debugger, session.debugger.observers):
         if session.feature(Sanitizing).note(finding):
             session.output(
-                f"{finding.severity}: {finding.text} [{finding.filter}]", "important", **_place(session, finding)
+                f"{say(finding.severity)}: {say(finding.text)} [{finding.filter}]",
+                "important",
+                **_place(session, finding),
             )
 
 
@@ -88,10 +91,11 @@ def findings(session: Session) -> Findings:
     """
     from tdb_dap.tools.sanitize.report import finding_of
 
-    program = session.debugger.program
+    program, say = session.debugger.program, session.traits.localised
     rows: list[dict[str, Any]] = []
     for finding in session.feature(Sanitizing).findings:
         row = finding_of(program, finding).model_dump()
+        row.update({name: say(row[name]) for name in ("title", "text")}, details=[say(one) for one in row["details"]])
         lines = program.source.lines_of(finding.focus)
         path = mlir_path(session, lines[0]) if lines else None
         if path is not None:

@@ -80,7 +80,7 @@ def stopped(session: Session, stop: Stop) -> None:
             reason=reason,
             description=_description(session, stop),
             threadId=thread_id(stop.core),
-            text=stop.text or None,
+            text=session.traits.localised(stop.text) or None,
             allThreadsStopped=True,
             hitBreakpointIds=ids or None,
         ),

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from tdb_dap.adapter.protocol.types import InitializeRequestArguments
 from tdb_dap.adapter.session.ansi import styled
-from tdb_dap.adapter.session.localisation import localised
 from tdb_dap.engine.rendering.printable import visible
+from tdb_dap.system.localisation import localised
 
 
 class Traits(Struct, frozen=True):

@@ -37,7 +37,7 @@ class Dispatcher:
         self._inbox: deque[Request | None] = deque()
         self._arrived = threading.Condition()
         self._attention = False
-        self._notices = Once(lambda text: session.output(f"{text[0].upper()}{text[1:]}."))
+        self._notices = Once(lambda text: session.output(session.traits.localised(f"{text[0].upper()}{text[1:]}.")))
         session.between_commands.append(self._between_commands)
         session.others_wait = lambda: bool(self._inbox)
         session.enqueue = self._enqueue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tdb_dap.adapter.protocol.framing import Message
 from tdb_dap.errors import TdbError, sentence
+from tdb_dap.system.localisation import localised
 
 
 class NotStopped(TdbError):
@@ -18,7 +19,7 @@ class Cancelled(TdbError):
     """The client has withdrawn a request, or is leaving."""
 
 
-def error_message(error: Exception, loud: bool) -> Message:
+def error_message(error: Exception, loud: bool, locale: str = "") -> Message:
     """``message`` and ``body`` of an error response; ``loud``: the client should show it in a dialog."""
     if isinstance(error, NotStopped):
         text, short = "The program is running; pause it first.", "notStopped"
@@ -26,6 +27,7 @@ def error_message(error: Exception, loud: bool) -> Message:
         text = short = "cancelled"
     else:
         text = short = sentence(error)
+    text, short = localised(text, locale), localised(short, locale)
     format_ = {"format": "{text}", "variables": {"text": text}} if "{" in text else {"format": text}
     return {"message": short, "body": {"error": {"id": _error_id(error), **format_, "showUser": loud}}}
 

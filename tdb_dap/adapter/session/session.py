@@ -175,7 +175,9 @@ class Session:
         self._connection.send(message)
 
     def output(self, text: str, category: str | None = None, **more: Any) -> None:
-        """Show a line to the user; ``category`` of the protocol: None for one that is plain."""
+        """Show a line to the user; ``category`` of the protocol, or None: plain, and perhaps the user's own."""
+        if category in ("important", "stderr"):
+            text = self.traits.localised(text)
         line = self.traits.text_out(text if text.endswith("\n") else text + "\n")
         self.event("output", {"category": category or self.traits.plain_category, "output": line, **more})
 
@@ -188,7 +190,8 @@ class Session:
             "command": request.command,
         }
         if error is not None:
-            message.update(error_message(error, loud=request.command in ("launch", "attach")))
+            loud = request.command in ("launch", "attach")
+            message.update(error_message(error, loud, self.traits.locale))
         elif body is not None:
             message["body"] = _as_sent(body)
         self._connection.send(message)

@@ -73,6 +73,17 @@ def direct(stream: TextIO) -> TextIO:
     return getattr(stream, "direct", stream)
 
 
+def ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers, runs of them as their ends: ``0-3,7``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ",".join("-".join(map(str, run)) for run in runs)
+
+
 def counted(count: int, noun: str) -> str:
     """A number with its noun: ``1 core``, ``1,024 cores``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

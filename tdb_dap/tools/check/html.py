@@ -105,7 +105,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], lines: int, ki
 def _profile(report: ProfileReport) -> ProfileSection:
     return {
         "above": "\n".join(profiles.heading(report)),
-        "table": _table(profiles.columns(report), map(profiles.cells, report.ops), lines=0, kind=1),
+        "table": _table(profiles.columns(report), profiles.rows(report, report.ops), lines=0, kind=1),
         "below": "\n".join(profiles.closing(report)),
     }
 

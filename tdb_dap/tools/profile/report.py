@@ -125,6 +125,7 @@ def _ops(profile: Profile, host: Mapping[int, float] | None) -> Iterator[OpTime]
             opcode=record.opcode if record else "",
             name=name_of(record) if record else "(no op)",
             commands=len(group),
+            cores=tuple(sorted({t.command.core for t in group})),
             tiu=tiu,
             dma=dma,
             share=(tiu + dma) / everything,

@@ -20,17 +20,18 @@ class EngineUse(Reported):
 class OpTime(Reported):
     """One op of final.mlir, with all its instances; line 0: commands that belong to no op.
 
-    ``tiu``, ``dma``: cycles of the engines; ``share``: of all cycles of all engines; ``operations``: additions and
-    multiplications; ``read``, ``written``: bytes moved from and to memories outside of local memory;
-    ``operations_rate``: operations per second while the TIU works on it, ``bandwidth``: bytes per second while the DMA
-    does, None where the clock is not known; ``host``: milliseconds of this machine to simulate it, if it was run;
-    ``expected``: cycles of all engines before anything was measured, None where nothing was.
+    ``cores``: that execute it; ``tiu``, ``dma``: cycles of the engines; ``share``: of all cycles of all engines;
+    ``operations``: additions and multiplications; ``read``, ``written``: bytes moved from and to memories outside of
+    local memory; ``operations_rate``: operations per second while the TIU works on it, ``bandwidth``: bytes per second
+    while the DMA does, None where the clock is not known; ``host``: milliseconds of this machine to simulate it, if it
+    was run; ``expected``: cycles of all engines before anything was measured, None where nothing was.
     """
 
     line: int
     opcode: str
     name: str
     commands: int
+    cores: tuple[int, ...]
     tiu: float
     dma: float
     share: float

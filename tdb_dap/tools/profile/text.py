@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from tdb_dap.engine.rendering.printable import aligned, table_row
+from tdb_dap.engine.rendering.printable import aligned, ranges, table_row
 from tdb_dap.tools.profile.schema import MemoryUse, OpTime, ProfileReport, TokensProfile
 
 MOST_OPS = 30
@@ -100,12 +100,21 @@ def heading(report: ProfileReport) -> Iterator[str]:
 def columns(report: ProfileReport) -> tuple[str, ...]:
     """The titles of the table: some are there only if there is something below them."""
     first = report.ops[0] if report.ops else None
+    cores = ("cores",) if _has_cores(report) else ()
     expected = ("expected", "took") if first is not None and first.expected is not None else ()
-    return (*COLUMNS, *expected, *(("host ms",) if first is not None and first.host is not None else ()))
+    return (*COLUMNS, *cores, *expected, *(("host ms",) if first is not None and first.host is not None else ()))
 
 
-def cells(op: OpTime) -> tuple[str, ...]:
-    """The texts of one op, below ``columns``."""
+def _has_cores(report: ProfileReport) -> bool:
+    return len({engine.core for engine in report.engines}) > 1
+
+
+def rows(report: ProfileReport, ops: Iterable[OpTime]) -> Iterator[tuple[str, ...]]:
+    """The texts of ops, below ``columns``."""
+    return (_cells(op, _has_cores(report)) for op in ops)
+
+
+def _cells(op: OpTime, has_cores: bool) -> tuple[str, ...]:
     rate = "" if op.operations_rate is None or not op.operations else f"{op.operations_rate / 1e12:.2f}"
     bandwidth = "" if op.bandwidth is None or not (op.read or op.written) else f"{op.bandwidth / 1e9:.1f}"
     texts: tuple[str, ...] = (
@@ -119,6 +128,8 @@ def cells(op: OpTime) -> tuple[str, ...]:
         rate,
         bandwidth,
     )
+    if has_cores:
+        texts = (*texts, ranges(op.cores))
     if op.expected is not None:
         took = f"{(op.tiu + op.dma) / op.expected:.2f}x" if op.expected else ""
         texts = (*texts, f"{op.expected:,.0f}", took)
@@ -126,9 +137,9 @@ def cells(op: OpTime) -> tuple[str, ...]:
 
 
 def _table(report: ProfileReport, ops: list[OpTime]) -> Iterator[str]:
-    rows = [columns(report), *map(cells, ops)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
+    table = [columns(report), *rows(report, ops)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    for row in table:
         texts = (t.ljust(w) if i in (1, 2) else t.rjust(w) for i, (t, w) in enumerate(zip(row, widths, strict=True)))
         yield "  ".join(texts).rstrip()
 
@@ -161,5 +172,5 @@ def sections(report: ProfileReport, memory: str) -> Iterator[str]:
     if report.tokens is not None:
         yield from ("", "```", *token_lines(report.tokens), "```")
     yield from ("", table_row(*titles), "|---" * len(titles) + "|")
-    yield from (table_row(*cells(op)) for op in report.ops)
+    yield from (table_row(*row) for row in rows(report, report.ops))
     yield from ("", memory, "", *(f"- {line.strip()}" for line in closing(report)))

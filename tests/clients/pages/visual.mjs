@@ -1,6 +1,6 @@
 // What can be seen to be wrong in a page; runs inside of it.
 
-/** Texts that lie on each other, texts beyond the right edge, marks that are hardly told from the ground. */
+/** Texts that lie on each other or on a picture, texts beyond the right edge, marks that are hardly told from the ground. */
 export function faults() {
   const SLACK = 2; // pixels that the boxes of two texts may share: boxes are larger than letters
   const LEAST = 3; // contrast of graphics, as WCAG asks for
@@ -48,6 +48,21 @@ export function faults() {
       const height = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
       if (width > SLACK && height > SLACK + 1 && one.element !== other.element) found.push(`"${one.text}" lies on "${other.text}"`);
     }
+  /** Whether a text has an opaque ground of its own, such as that of a card over a picture. */
+  const hasGround = (element, picture) => {
+    for (let layer = element; layer instanceof Element && !layer.contains(picture); layer = layer.parentElement)
+      if (/^rgb\(/.test(getComputedStyle(layer).backgroundColor)) return true;
+    return false;
+  };
+  const large = [...document.querySelectorAll("svg, canvas")].filter((one) => isSeen(one) && one.getBoundingClientRect().height > 60);
+  for (const one of open)
+    for (const picture of large) {
+      if (picture.contains(one.element) || hasGround(one.element, picture)) continue;
+      const edge = box(picture, picture.getBoundingClientRect());
+      const width = Math.min(one.right, edge.right) - Math.max(one.left, edge.left);
+      const height = Math.min(one.bottom, edge.bottom) - Math.max(one.top, edge.top);
+      if (width > SLACK && height > SLACK + 1) found.push(`"${one.text}" lies on a picture`);
+    }
   if (document.documentElement.scrollWidth > innerWidth + 1) found.push(`the page is ${document.documentElement.scrollWidth} wide in a window of ${innerWidth}`);
 
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -80,8 +95,7 @@ export function faults() {
   }
   for (const [mark, best] of weak) found.push(`${mark} has a contrast of ${best.toFixed(1)}`);
 
-  const pictures = [...document.querySelectorAll("svg, canvas")].filter((one) => isSeen(one) && one.getBoundingClientRect().height > 60);
-  for (const picture of pictures) {
+  for (const picture of large) {
     const { top, bottom, left, right } = picture.getBoundingClientRect();
     if (right - left < 100 && bottom - top < 100) continue;
     if (picture instanceof SVGElement && picture.querySelector("rect, path, circle, line, text") === null) found.push(`an empty picture ${picture.getAttribute("class")}`);

@@ -29,10 +29,10 @@ const model = async (adapter) => ({ type: "contents", contents: await adapter.re
 const point = { key: "1", title: "max(out[0]), name(out[0])", arguments: { text: "max(out[0]), min(out[0]), mean(out[0])" }, isRemovable: true };
 const traces = { type: "traces", points: [point, { ...point, key: "2", title: "max(in[0]) if max(in[0]) > 1" }], chosen: "1" };
 
-/** By name: the page, the program, what it is opened with, what it is sent then, and what is there once it is complete. */
+/** By name: the page, the program, what it is opened with, sent and set to then, and what is there once it is complete. */
 const VIEWS = [
   { name: "compare", page: "compare", complete: "tr.culprit" },
-  { name: "graph", page: "graph", complete: ".node .face" },
+  { name: "graph", page: "graph", choice: "verdict", complete: ".node.culprit .face" },
   { name: "timeline", page: "timeline", complete: ".ranking tbody tr" },
   { name: "memory", page: "memory", complete: ".present tbody tr" },
   { name: "time", page: "time", opening: time, complete: "#moment:not(:empty)" },
@@ -64,7 +64,7 @@ describe("the pages", () => {
   });
   after(() => Promise.all(Object.values(adapters).map((adapter) => adapter.close())));
 
-  for (const { name, page, program = "network", opening, then, complete } of VIEWS)
+  for (const { name, page, program = "network", opening, then, choice, complete } of VIEWS)
     describe(name, () => {
       for (const [width, height] of SIZES)
         it(`${width} x ${height}`, async () => {
@@ -77,6 +77,7 @@ describe("the pages", () => {
               const first = typeof opening === "function" ? await opening(adapter) : (opening ?? session(name));
               await stage.show(page, first, { variables, body });
               if (then !== undefined) await stage.send(then);
+              if (choice !== undefined) await stage.page.locator("select").first().selectOption(choice);
               await eventually(`${complete} of ${name}`, () => stage.page.locator(complete).count(), 60_000);
               await stage.page.waitForTimeout(300);
               if (SHOTS !== undefined) await stage.page.screenshot({ path: join(SHOTS, `visual-${name}-${width}-${body}.png`) });

@@ -45,6 +45,17 @@ describe("F5 in final.mlir, without a launch.json", () => {
     });
   });
 
+  step("names who wrote the operand, and has an icon for its picture", async () => {
+    const row = workbench.rows("variables").filter({ hasText: rowText(operand) }).first();
+    await workbench.choose(row, "Who Wrote This");
+    const notice = workbench.notification(/written by: command \d+, line \d+: B\d+/);
+    await notice.waitFor();
+    await workbench.page.locator(".notification-list-item .monaco-button", { hasText: "Travel There" }).waitFor();
+    await workbench.command("Notifications: Clear All Notifications");
+    await row.hover();
+    await row.locator('.action-label[aria-label*="View Tensor"]').waitFor();
+  });
+
   step("offers to step back", async () => {
     const buttons = await workbench.buttons();
     assert.ok(buttons.some((text) => text.startsWith("Step Back")), buttons.join(" | "));

@@ -164,8 +164,8 @@ async function preferVerdicts(): Promise<void> {
   if (performance.now() - start > FAST_MILLISECONDS) isChosen = true;
   if (isChosen || !isCompared) return;
   isChosen = true;
-  choice.value = "verdict";
-  await colour();
+  await colour("verdict");
+  choice.value = "verdict"; // not before the picture is
 }
 
 async function mark(): Promise<void> {
@@ -180,9 +180,8 @@ function recolour(): void {
   colour().catch(failed);
 }
 
-async function colour(): Promise<void> {
+async function colour(colouring = chosen()): Promise<void> {
   if (graph === undefined) return;
-  const colouring = chosen();
   let problem = "";
   if (colouring === "verdict") {
     // Without a reference all ops are grey, and the page says why.

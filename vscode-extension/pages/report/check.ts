@@ -19,24 +19,34 @@ export function showCheck(page: CheckPage, main: HTMLElement): void {
   });
   const points = curveOf(tensors, "euclidean");
   plot.show(points, ({ isFault, isCulprit }) => isFault || isCulprit);
+  const rest = more > 0 ? [html("p", {}, `${count(more)} more: in the table of all tensors.`)] : [];
+  const sections = (
+    [
+      ["Results that differ, those at fault first", [...differing.map(article), ...rest]],
+      ["Sanitizers", sanitizers === "" ? [] : [html("pre", {}, sanitizers)]],
+      ["By layer of the original model", layers === null ? [] : [textListing("Layers", layers).element]],
+      ["Where the time goes", profile === null ? [] : times(profile)],
+      ["All tensors, in the order of execution", [listing.element]],
+      ["final.mlir", source === null ? [] : lines(source)],
+    ] satisfies [string, Node[]][]
+  ).filter(([, parts]) => parts.length > 0);
   main.append(
     html("p", { class: `outcome ${outcome}` }, headline),
     ...(points.length > 0 ? [plot.element] : []),
     html("h1", {}, title),
     html("p", { class: "status" }, about),
-    ...section("Results that differ, those at fault first", differing.map(article)),
-    ...(more > 0 ? [html("p", {}, `${count(more)} more: in the table of all tensors.`)] : []),
-    ...section("Sanitizers", sanitizers === "" ? [] : [html("pre", {}, sanitizers)]),
-    ...section("By layer of the original model", layers === null ? [] : [textListing("Layers", layers).element]),
-    ...section("Where the time goes", profile === null ? [] : times(profile)),
-    ...section("All tensors, in the order of execution", [listing.element]),
-    ...section("final.mlir", source === null ? [] : lines(source)),
+    contents(sections.map(([name]) => name)),
+    ...sections.flatMap(([name, parts], index) => [html("h2", { id: sectionId(index) }, name), ...parts]),
   );
 }
 
-/** Nothing where there is nothing below the title. */
-function section(title: string, parts: readonly Node[]): Node[] {
-  return parts.length === 0 ? [] : [html("h2", {}, title), ...parts];
+function contents(names: readonly string[]): HTMLElement {
+  const links = names.map((name, index) => html("li", {}, html("a", { href: `#${sectionId(index)}` }, name)));
+  return html("nav", { "aria-label": "Contents" }, html("ul", { class: "contents" }, ...links));
+}
+
+function sectionId(index: number): string {
+  return `section-${String(index)}`;
 }
 
 function article({ text, line, isCulprit, picture }: DifferingTensor): HTMLElement {

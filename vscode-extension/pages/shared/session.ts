@@ -10,7 +10,7 @@ export function openLine(line: number): void {
 }
 
 export function travel(ordinal: number): void {
-  send({ type: "travel", ordinal } satisfies FromModelPage);
+  send({ type: "travel", ordinal, takesKeyboard: takesKeyboard() } satisfies FromModelPage);
 }
 
 /** Open the tensor view; `ordinal`: pinned to that moment. */

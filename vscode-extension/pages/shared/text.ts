@@ -17,6 +17,17 @@ export function count(value: number): string {
   return Math.round(value).toLocaleString("en-US");
 }
 
+/** Ascending numbers, runs of them as their ends: `0-3,7`. */
+export function ranges(numbers: readonly number[]): string {
+  const runs: [number, number][] = [];
+  for (const number of numbers) {
+    const last = runs.at(-1);
+    if (last?.[1] === number - 1) last[1] = number;
+    else runs.push([number, number]);
+  }
+  return runs.map(([from, to]) => (from === to ? String(from) : `${String(from)}-${String(to)}`)).join(",");
+}
+
 export function hex(value: number): string {
   return `0x${value.toString(16).toUpperCase()}`;
 }

@@ -2,7 +2,7 @@
 import type { OpTime } from "../../src/protocol/generated";
 import { button, html, svg } from "../shared/dom";
 import { t } from "../shared/l10n";
-import { count, labelsOf } from "../shared/text";
+import { count, labelsOf, ranges } from "../shared/text";
 
 /** Pixels of the bar of the op that takes longest. */
 const BAR = { width: 60, height: 10 } as const;
@@ -14,9 +14,11 @@ const ROWS = 200;
 /** `choose`: a line was clicked. */
 export function ranking(ops: readonly OpTime[], choose: (line: number) => void): HTMLElement {
   const expected = ops.some((op) => op.expected !== null) ? [t("expected")] : [];
+  const hasCores = ops.some(({ cores }) => cores.some((core) => core > 0));
   const head = [t("op"), t("TIU cycles"), t("DMA cycles"), ...expected, t("share")].map((text, index) =>
     html("th", { scope: "col", class: index > 0 && "number" }, text),
   );
+  if (hasCores) head.splice(1, 0, html("th", { scope: "col", class: "cores" }, t("cores")));
   const largest = Math.max(...ops.slice(0, 1).map(({ share }) => share), Number.MIN_VALUE);
   const labels = labelsOf(
     ops.map(({ name }) => name),
@@ -26,7 +28,7 @@ export function ranking(ops: readonly OpTime[], choose: (line: number) => void):
   const more = html("div", { class: "more" });
   const fill = (to: number) => {
     const from = body.childElementCount;
-    body.append(...ops.slice(from, to).map((op) => row(op, labels.get(op.name) ?? op.name, largest, choose)));
+    body.append(...ops.slice(from, to).map((op) => row(op, labels.get(op.name) ?? op.name, hasCores, largest, choose)));
     const left = ops.length - body.childElementCount;
     more.replaceChildren();
     if (left > 0)
@@ -46,8 +48,9 @@ export function ranking(ops: readonly OpTime[], choose: (line: number) => void):
 }
 
 function row(
-  { line, opcode, name, tiu, dma, expected, share }: OpTime,
+  { line, opcode, name, cores, tiu, dma, expected, share }: OpTime,
   label: string,
+  hasCores: boolean,
   largest: number,
   choose: (line: number) => void,
 ): Node {
@@ -72,6 +75,7 @@ function row(
     "tr",
     { "data-line": line },
     html("td", {}, what),
+    ...(hasCores ? [html("td", { class: "cores" }, ranges(cores))] : []),
     html("td", { class: "number" }, count(tiu)),
     html("td", { class: "number" }, count(dma)),
     ...(expected === null ? [] : [html("td", { class: "number" }, count(expected))]),

@@ -5,7 +5,7 @@ import type { Moment, Results } from "../protocol/generated";
 import type { ToModelPage } from "../protocol/messages";
 import type { CurrentSession } from "../sessions/current";
 import type { AdapterMessage, SessionHub } from "../sessions/hub";
-import { openLine, travel } from "../sessions/moment";
+import { focusOf, openLine, travel } from "../sessions/moment";
 import { request } from "../sessions/requests";
 import { DifferenceLens } from "./lens";
 import { opsOf, type ComparedOp } from "./results";
@@ -18,8 +18,11 @@ const FAST_MILLISECONDS = 2000;
 /** The exception filter that compares with the reference. */
 const MISMATCH = "mismatch";
 
-/** How the adapter begins to refuse where there is no reference. */
-const NO_REFERENCE = /^nothing to compare with\b/;
+/** What the adapter's refusal names where there is no reference, in each language. */
+const NO_REFERENCE = /\breload reference FILE\b/;
+
+/** From where a command has been chosen that leaves the keyboard in the text. */
+const LENS = "lens";
 
 /** The page that shows all of it as a table. */
 interface TablePage {
@@ -28,10 +31,11 @@ interface TablePage {
 }
 
 export function registerComparePanel(panel: ComparePanel): { dispose(): void }[] {
-  const command = (name: string, run: (node?: Node) => unknown) => vscode.commands.registerCommand(name, run);
+  const command = (name: string, run: (node?: Node, from?: unknown) => unknown) =>
+    vscode.commands.registerCommand(name, run);
   return [
     panel,
-    command(COMMANDS.travel, (node) => panel.travelTo(node)),
+    command(COMMANDS.travel, (node, from) => panel.travelTo(node, from === LENS)),
     command(COMMANDS.onlyFailed, () => panel.filter(true)),
     command(COMMANDS.all, () => panel.filter(false)),
     command(COMMANDS.culprit, () => panel.goToCulprit()),
@@ -102,11 +106,11 @@ export class ComparePanel {
     await openLine(session, culprit.line);
   }
 
-  async travelTo(node?: Node): Promise<void> {
+  async travelTo(node: Node | undefined, isInText: boolean): Promise<void> {
     const chosen = node ?? this.view.selection[0];
     const session = this.sessions.current;
     if (chosen === undefined || session === undefined) return;
-    await travel(session, chosen.first);
+    await travel(session, chosen.first, isInText ? undefined : focusOf(VIEWS.compare));
   }
 
   private async showDifference(): Promise<void> {
@@ -184,7 +188,7 @@ export class ComparePanel {
     const command =
       culprit.line === line
         ? { title, command: COMMANDS.table }
-        : { title, command: COMMANDS.travel, arguments: [culprit] };
+        : { title, command: COMMANDS.travel, arguments: [culprit, LENS] };
     const uri = vscode.debug.asDebugSourceUri(place.source, session);
     this.lens.show({ uri, line: place.line ?? line, command });
   }

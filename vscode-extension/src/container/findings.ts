@@ -7,7 +7,7 @@ import { resultsIn } from "../language/verdicts";
 import type { CommandPlace, Finding, Findings } from "../protocol/generated";
 import type { RequestName } from "../protocol/requests";
 import { sessionProgram } from "../programs/program";
-import { travel } from "../sessions/moment";
+import { focusOf, travel } from "../sessions/moment";
 import type { AdapterMessage, SessionHub } from "../sessions/hub";
 
 /** A row; with an ordinal, one can travel there. */
@@ -136,7 +136,7 @@ export function registerFindings(hub: SessionHub): { dispose(): unknown }[] {
     }),
     vscode.commands.registerCommand(COMMANDS.travelFinding, async ({ ordinal }: Row) => {
       if (ordinal === undefined || tree.session === undefined) return;
-      await travel(tree.session, ordinal);
+      await travel(tree.session, ordinal, focusOf(VIEWS.findings));
     }),
   ];
 }

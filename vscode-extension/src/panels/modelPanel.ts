@@ -136,18 +136,20 @@ export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
       if (program?.model === undefined) await vscode.commands.executeCommand(COMMANDS.debug);
       else await debug(program.model);
     } else if (program !== undefined) {
-      await act(program, message, this.panel?.viewColumn).catch(
+      const focus = () => this.panel?.reveal();
+      await act(program, message, this.panel?.viewColumn, focus).catch(
         (error: unknown) => void vscode.window.showErrorMessage(textOf(error)),
       );
     }
   }
 }
 
-/** What a page in a column wants done outside of it. */
+/** What a page in a column wants done outside of it; `focus`: of the page. */
 async function act(
   program: Program,
   message: Exclude<FromModelPage, { readonly type: "ready" | "debug" }>,
   column: vscode.ViewColumn | undefined,
+  focus: () => unknown,
 ): Promise<void> {
   switch (message.type) {
     case "open":
@@ -155,7 +157,7 @@ async function act(
       break;
     case "travel":
       await makeRoom(column);
-      await travelIn(program, message.ordinal);
+      await travelIn(program, message.ordinal, message.takesKeyboard ? undefined : focus);
       break;
     case "tensor":
       if (program.session !== undefined) await vscode.commands.executeCommand(COMMANDS.viewTensor, message);

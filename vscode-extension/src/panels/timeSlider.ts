@@ -4,6 +4,7 @@ import { textOf } from "../protocol/errors";
 import type { TimeMark, TimePoint } from "../protocol/generated";
 import type { FromTimePage, ToTimePage } from "../protocol/messages";
 import type { SessionHub } from "../sessions/hub";
+import { keepingFocus } from "../sessions/moment";
 import { request } from "../sessions/requests";
 import { Bookmarks } from "./bookmarks";
 import { Page } from "./page";
@@ -128,7 +129,8 @@ class Slider implements vscode.WebviewViewProvider {
       return;
     }
     try {
-      await request(session, "tdb/travel", { ordinal: message.ordinal });
+      const focus = () => this.view?.show();
+      await keepingFocus(focus, () => request(session, "tdb/travel", { ordinal: message.ordinal }));
     } catch (error) {
       void vscode.window.showErrorMessage(vscode.l10n.t("TDB: {0}", textOf(error)));
       this.send(this.moment);

@@ -15,10 +15,17 @@ export async function debug({ program, net, stage }: ModelReference): Promise<bo
   });
 }
 
-/** To the moment before a command; a model that is not being debugged has no moments, but may be debugged. */
-export async function travelIn({ session, model, name }: Program, ordinal: number): Promise<void> {
+/**
+ * To the moment before a command; a model that is not being debugged has no moments, but may be debugged. `focus`: of
+ * the view that leads there, which keeps the keyboard.
+ */
+export async function travelIn(
+  { session, model, name }: Program,
+  ordinal: number,
+  focus?: () => unknown,
+): Promise<void> {
   if (session !== undefined) {
-    await travel(session, ordinal);
+    await travel(session, ordinal, focus);
     return;
   }
   const start = vscode.l10n.t("Start Debugging");

@@ -62,7 +62,7 @@ export type FromModelPage =
   | { readonly type: "ready" }
   /** `takesKeyboard`: as after Enter, and not after a click. */
   | { readonly type: "open"; readonly line: number; readonly takesKeyboard: boolean }
-  | { readonly type: "travel"; readonly ordinal: number }
+  | { readonly type: "travel"; readonly ordinal: number; readonly takesKeyboard: boolean }
   /** `ordinal`: pinned to that moment. */
   | { readonly type: "tensor"; readonly expression: string; readonly ordinal?: number | undefined }
   | { readonly type: "chooseReference" | "chooseInput" }

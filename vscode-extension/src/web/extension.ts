@@ -9,6 +9,7 @@ import { registerHovers } from "../hover/provider";
 import { registerInlineValues } from "../inline/provider";
 import { log } from "../log";
 import { registerTime } from "../panels/timeSlider";
+import { registerConceal } from "../reading/conceal";
 import { CurrentSession } from "../sessions/current";
 import { SessionHub } from "../sessions/hub";
 import { registerInSight } from "../sessions/inSight";
@@ -36,6 +37,7 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerInSight(hub),
     ...registerHovers(),
     ...registerInlineValues(hub),
+    ...registerConceal(context),
     ...registerNumbers(),
     ...registerTime(context, hub),
     ...registerDiagnostics(hub, problems),

@@ -8,6 +8,7 @@ import type { Lease } from "../../programs/pool";
 import type { SessionHub } from "../../sessions/hub";
 import { request } from "../../sessions/requests";
 import { TENSOR_VIEW, TensorPanel } from "./panel";
+import { showWriter } from "./writer";
 
 /** Argument of a command in the context menu of a variable; a watch has only the variable's `name`. */
 interface VariableContext {
@@ -49,6 +50,7 @@ export function registerTensorViews(
     vscode.commands.registerCommand(COMMANDS.history, (from?: unknown) =>
       viewTensor(context.extensionUri, from, choose, true),
     ),
+    vscode.commands.registerCommand(COMMANDS.writer, (from?: unknown) => whoWrote(from)),
     // Views follow the program: after each stop, and when memory is edited.
     hub.onStopped(renew),
     hub.onEdited(renew),
@@ -104,11 +106,8 @@ async function viewTensor(
   }
   const expression = expressionOf(from) ?? (await ask());
   if (expression === undefined) return;
-  const frame = vscode.debug.activeStackItem;
-  const named: Subject = {
-    expression,
-    ...(frame instanceof vscode.DebugStackFrame && frame.session.id === session.id && { frameId: frame.frameId }),
-  };
+  const frameId = frameOf(session);
+  const named: Subject = { expression, ...(frameId !== undefined && { frameId }) };
   try {
     const description = await request(session, "tdb/tensor", named);
     // From here on by the moment: the numbers of frames are void after the next step.
@@ -127,6 +126,19 @@ async function viewTensor(
   } catch (error) {
     void vscode.window.showErrorMessage(vscode.l10n.t("TDB: {0}: {1}", expression, textOf(error)));
   }
+}
+
+async function whoWrote(from: unknown): Promise<void> {
+  const session = vscode.debug.activeDebugSession;
+  const expression = expressionOf(from) ?? (await ask());
+  if (session?.type !== DEBUG_TYPE || expression === undefined) return;
+  await showWriter(session, expression, frameOf(session));
+}
+
+/** The frame that names are looked up in. */
+function frameOf(session: vscode.DebugSession): number | undefined {
+  const frame = vscode.debug.activeStackItem;
+  return frame instanceof vscode.DebugStackFrame && frame.session.id === session.id ? frame.frameId : undefined;
 }
 
 /** What pages of the extension ask for. */
@@ -155,7 +167,7 @@ function underCursor(): string | undefined {
 
 function ask(): Thenable<string | undefined> {
   return vscode.window.showInputBox({
-    title: vscode.l10n.t("View Tensor"),
+    title: vscode.l10n.t("Tensor"),
     prompt: vscode.l10n.t(
       "A value, an operand, a location, a range of memory, or an expression of these: {0}",
       '%16, in[0], #loc("conv1"), R0:f16[1,64,8,8]',

@@ -19,6 +19,32 @@ TEXTS = {
     "Paused on {}": "已暂停：{}",
     "{} (edited run)": "{}（运行已被修改）",
     "Finished: {:,} commands.": "已完成：{:,} 条命令。",
+    "using {}, next to the model": "使用与模型同目录的 {}",
+    "inputs {}": "输入 {}",
+    "reference {}": "参考数据 {}",
+    "inputs {} and reference {}": "输入 {} 和参考数据 {}",
+    "{}, {}: {}, {}, {}.": "{}，模型 {}：{}，{}，{}。",
+    "{} core": "{} 个核",
+    "{} cores": "{} 个核",
+    "{} subnet": "{} 个子网",
+    "{} subnets": "{} 个子网",
+    "{} launch": "{} 次启动",
+    "{} launches": "{} 次启动",
+    "error": "错误",
+    "warning": "警告",
+    "no inputs are given: all inputs are zero. reload input FILE gives them": (
+        "没有给出输入：所有输入为零。用 reload input FILE 指定"
+    ),
+    "nothing is compared: {}; reload input FILE gives them": "未作比较：{}；用 reload input FILE 指定",
+    "subnet {} is dynamic, its commands are made while it runs: {}": "子网 {} 是动态的，其命令在运行时生成：{}",
+    "its outputs will be taken from {}": "其输出将取自 {}",
+    "the run will stop there": "运行将在那里停止",
+    "{} has changed since it was opened. This session runs the old one; restart it, or type reload, for the new one.": (
+        "{} 在打开之后已改变。此会话运行旧的；要运行新的，请重新启动，或输入 reload。"
+    ),
+    "this is net {} of a language model: set `prompt` (--prompt, --ids) to run all its nets as one program": (
+        "这是语言模型的网络 {}：设置 `prompt`（--prompt、--ids）即可将其所有网络作为一个程序运行"
+    ),
     # Progress
     "Running": "正在运行",
     "Loading {}": "正在加载 {}",
