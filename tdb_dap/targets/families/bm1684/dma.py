@@ -126,7 +126,7 @@ def _row(side: str) -> Row:
     )
 
 
-_MOST_COLUMNS = 0xFFFF
+_MOST_COLUMNS = 1 << 15
 """Of a step from column to column."""
 
 
