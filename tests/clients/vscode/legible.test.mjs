@@ -1,5 +1,5 @@
 // What can be read and reached on a network of 300 ops with long names, in a window of 1280 x 800, in three themes and
-// two languages: from F5 to the op at fault without a click, and each view beside the source.
+// two languages: from F5 to the op at fault without a click, and each view next to the source.
 //
 // Environment: as for sample.mjs; EXPECTED: output of network.py.
 import assert from "node:assert/strict";

@@ -295,7 +295,7 @@ MATRICES = (
     fields_are(
         opd0_str=_ALIGNED, opd1_str=_ALIGNED, res0_str=_ALIGNED, res0_h=1, opd1_h=1, opd2_n=1, opd0_seg=1, opd1_seg=1
     ),
-    fields_are(opd2_str=(0, 1, 2)),
+    _NO_STEPS_GIVEN,
     fields_are(opd2_seg=0),
     fields_are(lambda f: f.tsk_opd_num == 3, opd2_str=_ALIGNED),
     fields_are(is_float, chl_quan=0),
