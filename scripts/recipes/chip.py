@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from tdb_dap.targets.chips.sg2380 import SG2380
 
 SG1234 = replace(SG2380, name="SG1234", table="sg1234", rules=None, vendor_library=None)
+
+CHIPS = (SG1234,)
 '''
 _REGISTRY = "tdb_dap/targets/chips/registry.py"
 
@@ -21,13 +23,7 @@ CHIP = Recipe(
     (
         Change(1, "tdb_dap/targets/isa/sg1234.json", _TABLE),
         Change(2, "tdb_dap/targets/chips/sg1234.py", _PAGE),
-        Change(
-            3,
-            _REGISTRY,
-            "    from tdb_dap.targets.chips.sg1234 import SG1234\n",
-            ("chips.cv184x import CV184X, SGTPUV8\n",),
-        ),
-        Change(3, _REGISTRY, "SG1234, ", ("known = (", "CV184X, ")),
+        Change(3, _REGISTRY, '    "SG1234": "sg1234",\n', ('"SG2380": "sg2380",\n',)),
         Change(
             3, "mkdocs.yml", "\n          - SG1234: reference/chips/sg1234.md", ("CV186X: reference/chips/cv186x.md",)
         ),

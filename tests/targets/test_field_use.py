@@ -12,7 +12,6 @@ from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.declaration.field_evidence import recorded, refused_fields
 from tdb_dap.targets.declaration.without_effect import reason_of
 from tdb_dap.targets.families import FAMILIES
-from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.validation.field_use import unused_fields, used_fields
 from tests.targets.commands import chip_named, command, ddr_start, empty
 
@@ -23,7 +22,7 @@ def simulated_forms(chip: Chip) -> list[int]:
     found = []
     for kind, form in enumerate(chip.instruction_set.instructions):
         family = FAMILIES.get(form.register)
-        if family is not None and (family.name, form.sub) in SEMANTICS and not form.is_unproven:
+        if family is not None and (family.name, form.sub) in chip.semantics and not form.is_unproven:
             found.append(kind)
     return found
 
@@ -39,7 +38,7 @@ def test_every_field_is_used_or_known_to_have_no_effect_or_refused(table: str) -
         form = chip.instruction_set.instructions[kind]
         entry = recorded()[table][form.register][str(form.sub)]
         refused, idle = set(entry["refused"]), set(entry["without effect"])
-        unused = set(unused_fields(chip.shared_form(kind), chip.geometry, chip.rules))
+        unused = set(unused_fields(chip, kind))
         assert not refused & idle
         # A field that the code has come to use stays in the record until it is written again: nothing is lost.
         assert unused <= refused | idle, (form.register, form.mnemonic, unused - refused - idle)
@@ -68,7 +67,7 @@ def test_a_refused_field_is_named(table: str) -> None:
 def test_watched_fields_see_what_views_and_semantics_read() -> None:
     chip = chip_named("BM1690")
     kind = next(k for k, i in enumerate(chip.instruction_set.instructions) if i.mnemonic == "dma.tensor")
-    used = used_fields(chip.shared_form(kind), chip.geometry)
+    used = used_fields(chip, kind)
     assert {"all_reduce_code", "src_nstride", "constant_value", "nchw_copy", "stride_enable"} <= used
     assert "cmd_id_dep" not in used
     assert reason_of("cmd_id_dep") == "order of commands"

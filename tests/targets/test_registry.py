@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -11,6 +15,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.execute import execute
 from tdb_dap.targets.semantics.registry import Operation
@@ -54,3 +59,18 @@ def test_what_one_chip_may_compute_another_one_may_not(toy: Toy) -> None:
         execute(command.name, command.description.binding, debugger.memory, rules)
         with pytest.raises(NotSimulated, match=r"arith\.max is not simulated yet"):
             execute(command.name, command.description.binding, debugger.memory, lacking)
+
+
+def test_a_model_imports_the_page_of_its_chip_alone(toy: Toy) -> None:
+    program = (
+        "import sys; from tdb_dap.cli.main import main; main(['run', sys.argv[1]]);"
+        "print([name for name in sys.modules if name.startswith('tdb_dap.targets.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", program, toy.directory], capture_output=True, text=True, check=True)
+    assert "tdb_dap.targets.chips.bm1684x'" in done.stdout
+    assert not re.search("bm1690|cv18xx|bm1684[.']", done.stdout)
+
+
+def test_every_chip_is_on_the_page_that_is_named() -> None:
+    names = {name: chip.name for name, chip in chips().items()}
+    assert {name for name in names if names[name] != name} == {"CV186X"}

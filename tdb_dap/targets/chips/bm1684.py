@@ -11,6 +11,7 @@ from tdb_dap.targets.timing import Monitor, MonitorRecord, Timing, Transfer
 BM1684 = Chip(
     name="BM1684",
     table="bm1684",
+    room="bm1684",
     geometry=Geometry(
         lanes=64,
         lane_bytes=512 << 10,
@@ -57,3 +58,5 @@ BM1684 = Chip(
         source="data sheet: 550 MHz, 2.2 TFLOPS of F32, 17.6 TOPS of INT8, 68 GB/s; not compared with anything",
     ),
 )
+
+CHIPS = (BM1684,)

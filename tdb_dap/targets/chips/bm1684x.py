@@ -54,3 +54,5 @@ BM1684X = Chip(
         source="fitted to the cycle counts that the compiler leaves in its models",
     ),
 )
+
+CHIPS = (BM1684X,)

@@ -79,3 +79,5 @@ BM1684X2 = Chip(
         source="fitted to the cycle counts that the compiler leaves in its models",
     ),
 )
+
+CHIPS = (BM1684X2,)

@@ -58,3 +58,5 @@ BM1688 = Chip(
         source="fitted to the cycle counts that the compiler leaves in its models",
     ),
 )
+
+CHIPS = (BM1688,)

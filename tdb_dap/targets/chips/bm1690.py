@@ -103,3 +103,5 @@ BM1690E = replace(
         _EMULATOR, file="libtpuv7.1_emulator.so", kernel_module="libbm1690e_kernel_module.so", cores=4
     ),
 )
+
+CHIPS = (BM1690, BM1690E)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from tdb_dap.targets.timing import Timing, cost_of
 
 if TYPE_CHECKING:
     from tdb_dap.targets.plans.plan import Plans
+    from tdb_dap.targets.semantics.registry import Semantic
 
 
 class Chip(Struct, frozen=True, dict=True):
@@ -47,6 +49,8 @@ class Chip(Struct, frozen=True, dict=True):
     """None for chips that are decoded but not simulated."""
     static_tables: tuple[Table, ...]
     """Constants in static memory from byte 0 on."""
+    room: str = ""
+    """The package below ``families`` and ``semantics`` with its instructions, if it shares none with other chips."""
     l2_tables: tuple[Table, ...] = ()
     """Constants in L2 from ``l2_tables_start`` on."""
     l2_tables_start: int = 0
@@ -104,6 +108,8 @@ class Chip(Struct, frozen=True, dict=True):
 
     @cached_property
     def instruction_set(self) -> InstructionSet:
+        if self.room:
+            import_module(f"tdb_dap.targets.families.{self.room}")
         return InstructionSet.load(self.table) if isinstance(self.table, str) else InstructionSet(self.table)
 
     def _instruction(self, kind: int) -> Instruction:
@@ -324,10 +330,19 @@ class Chip(Struct, frozen=True, dict=True):
         return encoding
 
     @cached_property
-    def _plans(self) -> Plans | None:
-        if self.rules is None:
-            return None
+    def semantics(self) -> Mapping[tuple[str, int], Semantic]:
+        """Semantic functions by family name and sub type."""
         # Listings, which most commands of the command line are about, need none of what computes.
+        from tdb_dap.targets.semantics import SEMANTICS
+
+        if self.room:
+            import_module(f"tdb_dap.targets.semantics.{self.room}")
+        return SEMANTICS
+
+    @cached_property
+    def _plans(self) -> Plans | None:
+        if self.rules is None or not self.semantics:
+            return None
         from tdb_dap.targets.plans.known import Instructions
         from tdb_dap.targets.plans.plan import Plans
 
@@ -342,7 +357,7 @@ class Chip(Struct, frozen=True, dict=True):
         return {}
 
     def execute(self, description: Description, memory: Words) -> None:
-        if self.rules is None:
+        if self.rules is None or not self.semantics:
             raise NotSimulated(f"{description.name}: what {self.name} computes is not known well enough to simulate it")
         from tdb_dap.targets.semantics.execute import execute, function_of
 

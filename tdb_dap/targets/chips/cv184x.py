@@ -68,3 +68,5 @@ SGTPUV8 = replace(
     static_tables=SGTPUV8_TABLES,
     vendor_library=replace(_EMULATOR, file="libcmodel_sgtpuv8.so", needs=("libgomp.so.1",)),
 )
+
+CHIPS = (CV184X, SGTPUV8)

@@ -87,6 +87,7 @@ def _chip(
     return Chip(
         name=name,
         table=table,
+        room="cv18xx",
         geometry=geometry,
         rules=rules,
         static_tables=(),
@@ -115,3 +116,5 @@ CV183X = _chip(
     _timing(650, 2, 8),
     Rules(channel_group=0, drops_large_casts=True, ddr_start=_DDR_START),
 )
+
+CHIPS = (CV180X, CV181X, CV182X, CV183X)

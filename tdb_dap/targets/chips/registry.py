@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
 from tdb_dap.errors import BadInput
 from tdb_dap.system.plugins import plugins
 from tdb_dap.targets.chips.chip import Chip
 
+_PAGES = {
+    "BM1684": "bm1684",
+    "BM1684X": "bm1684x",
+    "BM1684X2": "bm1684x2",
+    "BM1688": "bm1688",
+    "BM1690": "bm1690",
+    "BM1690E": "bm1690",
+    "CV184X": "cv184x",
+    "SG2380": "sg2380",
+    "SGTPUV8": "cv184x",
+    "CV180X": "cv18xx",
+    "CV181X": "cv18xx",
+    "CV182X": "cv18xx",
+    "CV183X": "cv18xx",
+    "CV186X": "bm1688",
+}
+"""Modules of this package by chip: a model imports that of its own. Each has its chips in ``CHIPS``."""
+_OTHER_NAMES = {"CV186X": "BM1688"}
+"""Under which a chip is sold, too."""
+
+
+def _ours(name: str) -> Chip:
+    page: tuple[Chip, ...] = import_module(f"tdb_dap.targets.chips.{_PAGES[name]}").CHIPS
+    return next(chip for chip in page if chip.name == _OTHER_NAMES.get(name, name))
+
 
 def chips() -> dict[str, Chip]:
     """Every chip by name; a chip that is sold under two names stands under both."""
-    from tdb_dap.targets.chips.bm1684 import BM1684
-    from tdb_dap.targets.chips.bm1684x import BM1684X
-    from tdb_dap.targets.chips.bm1684x2 import BM1684X2
-    from tdb_dap.targets.chips.bm1688 import BM1688
-    from tdb_dap.targets.chips.bm1690 import BM1690, BM1690E
-    from tdb_dap.targets.chips.cv18xx import CV180X, CV181X, CV182X, CV183X
-    from tdb_dap.targets.chips.cv184x import CV184X, SGTPUV8
-    from tdb_dap.targets.chips.sg2380 import SG2380
-
-    known = (BM1684, BM1684X, BM1684X2, BM1688, BM1690, BM1690E, CV184X, SG2380, SGTPUV8)
-    small = (CV180X, CV181X, CV182X, CV183X)
-    return {**_of_plugins(), **{chip.name: chip for chip in (*known, *small)}, "CV186X": BM1688}
+    return {**_of_plugins(), **{name: _ours(name) for name in _PAGES}}
 
 
 def _of_plugins() -> dict[str, Chip]:
@@ -38,6 +53,8 @@ def target_for(chip: str, file: str) -> Chip:
             f"{file}: not opened: this machine stores the high byte of a number first (big endian), and results "
             "would be wrong; use a little-endian one"
         )
+    if chip in _PAGES:
+        return _ours(chip)
     known = chips()
     if chip not in known:
         raise BadInput(

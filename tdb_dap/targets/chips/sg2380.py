@@ -65,3 +65,5 @@ SG2380 = Chip(
         source="fitted to the cycle counts that the compiler leaves in its models; the clock is assumed",
     ),
 )
+
+CHIPS = (SG2380,)

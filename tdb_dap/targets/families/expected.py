@@ -12,7 +12,6 @@ from functools import cache
 
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.bm1684 import dma as bm1684_dma
 from tdb_dap.targets.families.dma import tensors as dma
 
 Expected = Callable[[Fields], tuple[int, ...]]
@@ -50,10 +49,13 @@ def _local_matrix(side: str, what: str) -> Expected:
     return expected
 
 
+_CONSTANT_OF_BM1684 = 4  # ``families.bm1684.dma.CONSTANT``, which other chips do not import
+
+
 def _direction(f: Fields) -> tuple[int, ...]:
     """Between which memories a move of BM1684 goes: a constant comes from where it goes to."""
     comes_from_local, goes_to_local = (dma.located(f, side)[0] is Space.LOCAL for side in ("src", "dst"))
-    if f.sub == bm1684_dma.CONSTANT:
+    if f.sub == _CONSTANT_OF_BM1684:
         return (3,) if goes_to_local else (2,)
     return ({(False, True): 0, (True, False): 1, (False, False): 2, (True, True): 3}[comes_from_local, goes_to_local],)
 

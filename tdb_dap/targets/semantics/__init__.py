@@ -1,14 +1,12 @@
 """Semantics of the instruction families: pure functions over arrays, shared by all chips.
 
-Importing this package registers them all.
+Importing this package registers those that chips share; ``Chip.semantics`` those of its own, too.
 """
 
 from tdb_dap.targets.semantics import (
     arithmetic,
-    bm1684,
     compare,
     convolution,
-    cv18xx,
     decompress,
     dma,
     gather,
@@ -26,10 +24,8 @@ from tdb_dap.targets.semantics.registry import SEMANTICS
 __all__ = [
     "SEMANTICS",
     "arithmetic",
-    "bm1684",
     "compare",
     "convolution",
-    "cv18xx",
     "decompress",
     "dma",
     "gather",

@@ -17,11 +17,11 @@ import numpy as np
 
 from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.errors import TdbError
+from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.declaration.fields import Conventions, Fields
 from tdb_dap.targets.declaration.instruction_set import Instruction
 from tdb_dap.targets.declaration.without_effect import reason_of
 from tdb_dap.targets.families import FAMILIES
-from tdb_dap.targets.semantics import SEMANTICS
 
 _DRAWS = 800
 _REGISTERS = (5, 6, 32, 33)
@@ -62,20 +62,21 @@ def _noting(name: str) -> property:
     return property(get)
 
 
-def used_fields(form: Instruction, geometry: Geometry, conventions: Conventions | None = None) -> frozenset[str]:
-    """Shared names of the fields that views or semantics of a form look at. ``form``: with shared names."""
+def used_fields(chip: Chip, kind: int) -> frozenset[str]:
+    """Shared names of the fields that views or semantics of a form of a chip look at."""
+    form, geometry = chip.shared_form(kind), chip.geometry
     family = FAMILIES[form.register]
     names = {name for name, _, _ in form.fields}
     watched = type("_WatchedForm", (_Watched,), {name: _noting(name) for name in names})
     read: set[str] = set()
     for values, registers in _drawn(form, geometry):
-        fields = watched(values, form.sub, geometry, read, registers, conventions or Conventions())
+        fields = watched(values, form.sub, geometry, read, registers, chip.rules or Conventions())
         for _, row in (*family.operands, *family.results):
             try:
                 row.bind(fields)
             except (TdbError, AttributeError, ArithmeticError, ValueError, KeyError):
                 continue
-    semantic = SEMANTICS.get((family.name, form.sub))
+    semantic = chip.semantics.get((family.name, form.sub))
     if semantic is not None:
         read |= names & _names_in(semantic)
     return frozenset(read)
@@ -163,8 +164,8 @@ def _is_ours(value: Any) -> bool:
     return isinstance(value, FunctionType) and value.__module__.startswith(_PACKAGE)
 
 
-def unused_fields(form: Instruction, geometry: Geometry, conventions: Conventions | None = None) -> tuple[str, ...]:
+def unused_fields(chip: Chip, kind: int) -> tuple[str, ...]:
     """Shared names of the fields that nothing looks at and that are not known everywhere to have no effect."""
-    used = used_fields(form, geometry, conventions)
-    unused = (name for name, _, _ in form.fields if name not in used and reason_of(name) is None)
+    used = used_fields(chip, kind)
+    unused = (name for name, _, _ in chip.shared_form(kind).fields if name not in used and reason_of(name) is None)
     return tuple(dict.fromkeys(unused))

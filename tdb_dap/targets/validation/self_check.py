@@ -10,7 +10,6 @@ from msgspec import Struct
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.declaration.instruction_set import Instruction
 from tdb_dap.targets.families import FAMILIES
-from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.validation.evidence import Evidence, evidence
 
 
@@ -53,7 +52,7 @@ def is_simulated(chip: Chip, instruction: Instruction) -> bool:
         or chip.rules.does_lack(family.name, instruction.sub)
     ):
         return False
-    return (family.name, instruction.sub) in SEMANTICS or family.name in ("system", "registers")
+    return (family.name, instruction.sub) in chip.semantics or family.name in ("system", "registers")
 
 
 def _registers(instructions: Sequence[Instruction]) -> list[Instruction]:

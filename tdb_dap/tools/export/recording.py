@@ -18,7 +18,6 @@ from tdb_dap.errors import BadInput, NotSimulated
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic.stored import Value
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.semantics.registry import Operation, Semantic
 from tdb_dap.tools.export.runtime import checksum
 
@@ -171,7 +170,7 @@ def _step(command: Command, memory: Memory, known: _Known, target: Chip) -> Step
     if not command.has_descriptor:
         raise BadInput(f"command {command.ordinal} is a {command.engine} subnet: it is not made of commands")
     bound: Bound = command.description.binding
-    function = SEMANTICS.get((bound.family.name, bound.fields.sub))
+    function = target.semantics.get((bound.family.name, bound.fields.sub))
     if function is None or target.rules is None:
         raise BadInput(f"command {command.ordinal}: {command.name} is not simulated yet")
     restored = _restored(_views(bound.operands.values()), memory, known)
