@@ -137,7 +137,7 @@ def _look(server: LanguageServer, documents: Documents) -> None:
         if hover is None:
             return None
         text, token = hover
-        content = lsp.MarkupContent(lsp.MarkupKind.Markdown, text)
+        content = lsp.MarkupContent(lsp.MarkupKind.Markdown, localised(text, documents.locale))
         return lsp.Hover(content, _range(place.line, token.start, token.end))
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)

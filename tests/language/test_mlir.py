@@ -81,6 +81,14 @@ def test_lenses_are_in_the_language_of_the_editor() -> None:
     session(scenario, locale="zh-cn")
 
 
+def test_hovers_are_in_the_language_of_the_editor() -> None:
+    async def scenario(editor: Editor) -> None:
+        mlir = await editor.open(TOY.mlir)
+        await mlir.expect_hover(mlir.line_of('"tpu.MatMul"'), "tpu.MatMul", "5 条命令 · 191 个周期，3.3%")
+
+    session(scenario, locale="zh-cn")
+
+
 def test_shapes_time_and_colours_stand_in_the_text() -> None:
     async def scenario(editor: Editor) -> None:
         mlir = await editor.open(TOY.mlir)

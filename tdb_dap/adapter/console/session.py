@@ -69,7 +69,7 @@ def show_displays(session: Session) -> None:
             shown = _shown(session, text, None)
         except TdbError as error:
             shown = f"<{error}>"
-        session.output(f"{number}: {text} = {shown}")
+        session.output(f"{number}: {text} = {session.traits.localised(shown)}")
 
 
 def _shown(session: Session, text: str, frame: Frame | None) -> str:

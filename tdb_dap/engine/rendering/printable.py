@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import TextIO
+from unicodedata import east_asian_width
 
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
@@ -35,6 +36,27 @@ def elided(name: str, length: int) -> str:
 def quoted(text: str) -> str:
     """Quote of a user's text: in quotes, in one line, and no more than its beginning."""
     return repr(text if len(text) <= _LONGEST_QUOTED else f"{text[: _LONGEST_QUOTED - 3]}...")
+
+
+def columns_of(text: str) -> int:
+    """Columns that a text takes on a terminal: two for a letter of Chinese."""
+    return len(text) if text.isascii() else sum(1 + (east_asian_width(letter) in "WF") for letter in text)
+
+
+_PIECES = re.compile(r"\s+|[\u2e80-\uffef][，。；：、）]*|[^\s\u2e80-\uffef]+[，。；：、）]*")
+"""Between two of these a line may end."""
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines of at most so many columns; a word is never broken, so that a long one has a line for itself."""
+    lines = [""]
+    for piece in _PIECES.findall(text):
+        if lines[-1] and columns_of(lines[-1] + piece.rstrip()) > width:
+            lines[-1] = lines[-1].rstrip()
+            lines.append(piece.lstrip())
+        else:
+            lines[-1] += piece
+    return lines
 
 
 def table_row(*texts: str) -> str:
