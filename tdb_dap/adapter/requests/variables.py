@@ -80,7 +80,7 @@ def describe(session: Session, node: Node, format: ValueFormat | None = None) ->
         shown["indexedVariables"] = node.indexed_count
         if node.named_count is not None:
             shown["namedVariables"] = node.named_count
-    if node.memory_reference is not None and session.traits.memory_references:
+    if node.memory_reference is not None and _gives_references(session):
         shown["memoryReference"] = node.memory_reference
     if node.part is not None and not node.part.index:
         shown["valueLocationReference"] = session.handles.add_location(node.part)
@@ -89,6 +89,11 @@ def describe(session: Session, node: Node, format: ValueFormat | None = None) ->
     if node.is_lazy:
         shown["presentationHint"] = {"lazy": True}
     return shown
+
+
+def _gives_references(session: Session) -> bool:
+    """Whether the client takes references to memory, and has what shows it."""
+    return session.traits.memory_references and session.configuration.memoryReferences
 
 
 def shown_name(session: Session, node: Node) -> str:

@@ -4,7 +4,8 @@ import type { Installation } from "../adapter/installation";
 import { LANGUAGES, SETTINGS } from "../contributions";
 import type { Problems } from "../diagnostics/problems";
 import type { Results } from "../protocol/generated";
-import type { SessionHub } from "../sessions/hub";
+import { Debounce, type SessionHub } from "../sessions/hub";
+import { request } from "../sessions/requests";
 import { NOTIFICATIONS } from "./notifications";
 import { resultsIn, verdictsOf } from "./verdicts";
 
@@ -14,6 +15,9 @@ const TEXTS = [
   { language: LANGUAGES.asm, scheme: "file" },
   { language: LANGUAGES.asm, scheme: "debug" },
 ];
+
+/** Waits this long for further stops: holding down the key that steps makes many. */
+const QUIET_MILLISECONDS = 80;
 
 /** Start the language server when the first of its texts is opened. */
 export function registerLanguageClient(
@@ -36,8 +40,35 @@ export function registerLanguageClient(
       running?.sendNotification(NOTIFICATIONS.verdicts, { uri, verdicts: verdictsOf(results) }),
     );
   };
+  /** Of the text in which the program stands: its op has a lens. */
+  let current: string | undefined;
+  const stand = (uri: string | undefined, line: number | null) => {
+    const left = current !== uri ? current : undefined;
+    current = uri;
+    void client?.then(async (running) => {
+      if (left !== undefined) await running?.sendNotification(NOTIFICATIONS.current, { uri: left, line: null });
+      if (uri !== undefined) await running?.sendNotification(NOTIFICATIONS.current, { uri, line });
+    });
+  };
+  const standing = new Debounce(hub, QUIET_MILLISECONDS, (session) => {
+    request(session, "tdb/moment", {}).then(
+      ({ source, line }) => {
+        const path = source?.path;
+        if (typeof path === "string" && line !== undefined) stand(vscode.Uri.file(path).toString(), line);
+        else stand(undefined, null);
+      },
+      () => undefined, // over, or running again
+    );
+  });
   lookAtAll();
   return [
+    standing,
+    hub.onStopped((session) => {
+      standing.ask(session);
+    }),
+    hub.onEnded(() => {
+      stand(undefined, null);
+    }),
     vscode.workspace.onDidOpenTextDocument(look),
     vscode.workspace.onDidGrantWorkspaceTrust(lookAtAll),
     // What could not start may be able to after a repair.
