@@ -62,6 +62,7 @@ LINES = {
         "info version",
         "info locals",
         "info threads",
+        "info launches",
         "p in",
         "p out",
         "p next",

@@ -65,6 +65,13 @@ TEXTS = {
     "exception": "异常",
     "not simulated": "未模拟",
     "{} more; use the console: p {}[...]": "还有 {} 个；请用控制台：p {}[...]",
+    "in {*}; info launches lists them": "位于{*}；info launches 列出全部",
+    "token {#}, launch {#} of {}": "token {#}，第 {#} 次启动：{}",
+    "launch {#} of {}": "第 {#} 次启动：{}",
+    "{*}, token {#}, launch {#} of {}": "{*}，token {#}，第 {#} 次启动：{}",
+    "{*}, launch {#} of {}": "{*}，第 {#} 次启动：{}",
+    "... {} more; info launches all lists them": "…… 还有 {} 次；info launches all 列出全部",
+    "this program has no launches": "此程序没有启动",
     # Checks
     "{} tensors so far: {} equal (√), {} differ (x), {} not compared (?)": (
         "到目前为止 {} 个张量：{} 个一致（√），{} 个不一致（x），{} 个未比较（?）"

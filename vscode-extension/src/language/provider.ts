@@ -24,7 +24,7 @@ export function registerLanguageClient(
   hub: SessionHub,
   problems: Problems,
   installation: Installation,
-): vscode.Disposable[] {
+): { dispose(): unknown }[] {
   let client: Promise<LanguageClient | undefined> | undefined;
   const look = (document: vscode.TextDocument) => {
     if (client === undefined && vscode.languages.match(TEXTS, document) > 0 && isWanted(document.uri))
@@ -51,11 +51,9 @@ export function registerLanguageClient(
     });
   };
   const standing = new Debounce(hub, QUIET_MILLISECONDS, (session) => {
-    request(session, "tdb/moment", {}).then(
-      ({ source, line }) => {
-        const path = source?.path;
-        if (typeof path === "string" && line !== undefined) stand(vscode.Uri.file(path).toString(), line);
-        else stand(undefined, null);
+    placeOf(session).then(
+      (place) => {
+        stand(place?.uri, place?.line ?? null);
       },
       () => undefined, // over, or running again
     );
@@ -87,6 +85,15 @@ export function registerLanguageClient(
     }),
     new vscode.Disposable(() => void client?.then((running) => running?.stop())),
   ];
+}
+
+/** The file and line of the op at which a session stands: several nets have a file each. */
+async function placeOf(session: vscode.DebugSession): Promise<{ uri: string; line: number } | undefined> {
+  const [first] = (await request(session, "tdb/moment", {})).lines;
+  if (first === undefined) return undefined;
+  const { source, line } = await request(session, "tdb/moment", { line: first });
+  const path = source?.path;
+  return typeof path === "string" ? { uri: vscode.Uri.file(path).toString(), line: line ?? first } : undefined;
 }
 
 /** The client is loaded when it is needed: it is most of the extension, and debugging does without. */
