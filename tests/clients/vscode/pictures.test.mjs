@@ -25,14 +25,16 @@ describe("on a network with long names", () => {
     await workbench.stoppedAt(wrong.line);
     await workbench.webview("tr.culprit");
     await page.locator(".codelens-decoration", { hasText: "here" }).first().waitFor();
-    await workbench.shot("final-mlir");
   });
 
   step("all that was compared is a table", async () => {
     view = await workbench.webview("tr.culprit");
     await workbench.command("View: Hide Panel");
-    await view.locator("tr.culprit").first().scrollIntoViewIfNeeded();
+    await view.locator(".bar input[type=checkbox]").first().uncheck();
+    await eventually("all tensors", async () => (await view.locator("tbody tr").count()) > 100);
+    await view.locator("tr.culprit").last().scrollIntoViewIfNeeded();
     await workbench.shot("compare-table");
+    await view.locator(".bar input[type=checkbox]").first().check();
   });
 
   step("a tensor is a picture, in each kind of theme", async () => {
@@ -63,6 +65,13 @@ describe("on a network with long names", () => {
   step("no variable has an icon that only offers to install a hex editor", async () => {
     await operand().hover();
     assert.equal(await page.locator(".debug-variables .codicon-debug-inspect-memory").count(), 0);
+  });
+
+  step("a step leads to the op after it", async () => {
+    await workbench.press("Step Over");
+    await eventually("another line", async () => (await workbench.yellowLine())?.line !== wrong.line);
+    await page.locator(".codelens-decoration", { hasText: "here" }).first().waitFor();
+    await workbench.shot("final-mlir");
   });
 
   step("time is a slider", async () => {
