@@ -6,7 +6,7 @@ import { describe } from "node:test";
 import { expected, openSample } from "./sample.mjs";
 import { eventually } from "./workbench.mjs";
 
-const { wrong, later } = expected;
+const { wrong } = expected;
 const { workbench, step } = await openSample("pictures", { width: 1400, height: 900 });
 const { page } = workbench;
 const GROUNDS = [["Light Modern", "light"], ["Dark High Contrast", "contrast"], ["Dark Modern", "dark"]];
@@ -14,9 +14,16 @@ const operand = () => workbench.rows("variables").filter({ hasText: /^r?in|Relu|
 let view;
 
 describe("on a network with long names", () => {
-  step("the op at which the program stands has a lens", async () => {
+  step("the model is a tree, without a session", async () => {
     await workbench.openFile("final.mlir");
     await page.locator(".codelens-decoration").first().waitFor();
+    await workbench.openContainer();
+    await page.locator(".part.sidebar .monaco-list-row", { hasText: "Weights" }).first().waitFor();
+    await workbench.shot("container");
+    await workbench.command("View: Show Run and Debug");
+  });
+
+  step("the op at which the program stands has a lens", async () => {
     await workbench.key("F5");
     await eventually("the first stop", () => workbench.yellowLine());
     await page.locator(".codelens-decoration", { hasText: "here" }).first().waitFor();
@@ -32,7 +39,7 @@ describe("on a network with long names", () => {
     await workbench.command("View: Hide Panel");
     await view.locator(".bar input[type=checkbox]").first().uncheck();
     await eventually("all tensors", async () => (await view.locator("tbody tr").count()) > 100);
-    await view.locator("tr.culprit").last().scrollIntoViewIfNeeded();
+    await view.locator("tbody tr").last().scrollIntoViewIfNeeded();
     await workbench.shot("compare-table");
     await view.locator(".bar input[type=checkbox]").first().check();
   });
@@ -81,14 +88,7 @@ describe("on a network with long names", () => {
     await workbench.key("ArrowLeft");
     await eventually("the moment", async () => (await view.locator("#moment").textContent()).includes("line"));
     await workbench.shot("time-slider");
-  });
-
-  step("the model is a tree", async () => {
-    await workbench.openContainer();
-    await page.locator(".part.sidebar .monaco-list-row", { hasText: "BM1684X" }).first().waitFor();
-    await workbench.shot("container");
     await workbench.key("Shift+F5");
     await workbench.ended();
-    assert.ok(later.line > wrong.line);
   });
 });
