@@ -110,6 +110,6 @@ def _run_commands(session: Session, commands: list[str]) -> None:
         return
     for text in commands:
         try:
-            session.output(f"> {text}\n{execute(session, text)}")
+            session.output(f"> {text}\n{session.traits.localised(execute(session, text))}")
         except TdbError as error:
-            session.output(f"> {text}\n{error}", "stderr")
+            session.output(f"> {text}\n{session.traits.localised(str(error))}", "stderr")

@@ -34,7 +34,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "perturb": ("tools.perturb", "find ops that amplify a change of the inputs too much"),
         "diff": ("tools.diff", "compare two compiled models: structure, then values"),
         "llm": ("tools.llm", "run a compiled language model; find its first wrong token and op"),
-        "weights": ("tools.weights", "compare the weights of a compiled model with those before conversion"),
+        "weights": ("tools.weights", "compare a compiled model's weights with those before conversion"),
         "zoo": ("tools.zoo", "check many models; find the build that broke one"),
     },
     "inspect": {

@@ -7,9 +7,10 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import TextIO
 
-from tdb_dap.engine.rendering.printable import visible
+from tdb_dap.engine.rendering.printable import columns_of, visible, wrapped
 from tdb_dap.errors import TdbError
 
 
@@ -25,12 +26,14 @@ class Outlet:
     """A text stream that outlives its reader.
 
     ``direct``: the stream itself, for lines that are drawn. ``escaped``: names that are printed do nothing to a
-    terminal. ``required``: Unwritable if it cannot be written, else that is let pass. ``ends``: ReaderGone once nobody
-    reads; else what is printed goes nowhere from then on.
+    terminal, and lines that are longer than it go on below, where a word ends. ``required``: Unwritable if it cannot
+    be written, else that is let pass. ``ends``: ReaderGone once nobody reads; else what is printed goes nowhere from
+    then on.
     """
 
     def __init__(self, direct: TextIO, *, escaped: bool, required: bool, ends: bool = False) -> None:
         self.direct = direct
+        self._wraps = escaped and not direct.closed and direct.isatty()
         self._escaped = escaped
         self._required = required
         self._ends = ends
@@ -38,7 +41,8 @@ class Outlet:
     def write(self, text: str) -> int:
         """As that of the stream."""
         with self._guarded():
-            self.direct.write(visible(text) if self._escaped else text)
+            shown = visible(text) if self._escaped else text
+            self.direct.write("\n".join(map(_wrapped, shown.split("\n"))) if self._wraps else shown)
         return len(text)
 
     def flush(self) -> None:
@@ -69,6 +73,23 @@ class Outlet:
             os.dup2(nowhere, self.direct.fileno())
             self.direct.flush()
         os.close(nowhere)
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that standard output is, without the last; None if it is none.
+
+    After the last column some terminals go on by themselves.
+    """
+    return get_terminal_size().columns - 1 if sys.stdout.isatty() else None
+
+
+def _wrapped(line: str) -> str:
+    """A line of a terminal; what does not fit goes on below it, indented."""
+    width = get_terminal_size().columns - 1
+    if columns_of(line) <= width:
+        return line
+    indent = line[: len(line) - len(line.lstrip())]
+    return "\n".join(wrapped(line.rstrip(), width, f"{indent}    "))
 
 
 def open_closed_descriptors() -> None:

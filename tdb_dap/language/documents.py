@@ -25,6 +25,7 @@ class Document(ABC):
     """One text. Lines and columns of all questions and answers count from 0.
 
     ``verdicts``: what a session has reported about its ops, None where none has.
+    ``current``: the line, from 1, at which a session stands, None where none does.
     """
 
     def __init__(self, uri: str, text: str, documents: Documents) -> None:
@@ -33,6 +34,7 @@ class Document(ABC):
         self.text = text
         self.documents = documents
         self.verdicts: tuple[Verdict, ...] | None = None
+        self.current: int | None = None
         self._lock = Lock()
         self._model: Model | None = None
 
@@ -125,7 +127,7 @@ class Documents:
         document = self._make(uri, text, self)
         before = self._open.get(uri)
         if before is not None:
-            document.verdicts = before.verdicts
+            document.verdicts, document.current = before.verdicts, before.current
         self._open[uri] = document
         return document
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.rendering.printable import code
+from tdb_dap.engine.rendering.printable import code, counted
 from tdb_dap.language.lenses import cost_of
 from tdb_dap.language.tokens import Token, token_at
 
@@ -103,7 +103,8 @@ def _op(model: Model, op: MlirOp) -> Iterator[str]:
         core = f", core {record.core}" if program.core_count > 1 else ""
         part = f" for {record.slice_text}" if record.slice_text else ""
         first, last = program.commands[record.first], program.commands[record.last]
-        yield f"{len(record.ordinals):,} commands{part}{core}: {first.token} to {last.token} ({record.first:,} on)"
+        commands = counted(len(record.ordinals), "command")
+        yield f"{commands}{part}{core}: {first.token} to {last.token} ({record.first:,} on)"
     if len(records) > _INSTANCES:
         yield f"and {len(records) - _INSTANCES:,} instances more"
     layer = program.compile_stages.layer_of(op)

@@ -1,4 +1,4 @@
-"""Lenses above the ops that are wrong or take long; what is known of the others stands in their hover."""
+"""Lenses above the ops that are wrong, take long or are current; what is known of the others stands in their hover."""
 
 from __future__ import annotations
 
@@ -35,17 +35,22 @@ class _Op(Struct, frozen=True):
     cycles: float
 
 
-def lenses(program: Program, verdicts: Iterable[Verdict]) -> Iterator[tuple[int, str]]:
-    """Line, from 0, and text: of the ops whose result is wrong, and of those that take longest."""
+_HERE = "here"
+"""Of the op at which a session stands."""
+
+
+def lenses(program: Program, verdicts: Iterable[Verdict], current: int | None = None) -> Iterator[tuple[int, str]]:
+    """Line, from 0, and text: of the ops whose result is wrong, of those that take longest, and of the current one."""
     judged = {verdict.line: verdict for verdict in verdicts if verdict.verdict in _MARKS}
     ops = _ops(program)
     hottest = sorted(ops, key=lambda line: -ops[line].cycles)[:_HOTTEST]
     wrong = (line for line in ops if line in judged and judged[line].verdict == "fail")
-    for line in sorted({*wrong, *(line for line in hottest if ops[line].cycles)}):
+    here = [current] if current in ops else []
+    for line in sorted({*wrong, *(line for line in hottest if ops[line].cycles), *here}):
         op, verdict = ops[line], judged.get(line)
         title = (verdict.text or f"{op.name} {verdict.title}") if verdict else op.name
         mark = _MARKS[verdict.verdict] if verdict else ""
-        yield line - 1, " · ".join(filter(None, (f"{mark}{title}", op.cost)))
+        yield line - 1, " · ".join(filter(None, (f"{mark}{title}", _HERE if line == current else "", op.cost)))
 
 
 def cost_of(program: Program, line: int) -> str:

@@ -64,7 +64,7 @@ class MlirDocument(Document):
         return outline.folds(self.mlir)
 
     def lenses(self) -> Iterator[tuple[int, str]]:
-        return lenses.lenses(self.program, self._judged()) if self.program is not None else iter(())
+        return lenses.lenses(self.program, self._judged(), self.current) if self.program is not None else iter(())
 
     def hints(self, line: int) -> Iterable[tuple[int, str]]:
         op = self.mlir.op_at(line + 1)

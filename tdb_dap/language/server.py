@@ -1,6 +1,6 @@
 """The language server: requests of the Language Server Protocol to the questions that the other modules answer.
 
-Beside the protocol it takes two notifications, described in docs/editor.md: ``tdb/program`` and ``tdb/verdicts``.
+It takes three more notifications, described in docs/editor.md: ``tdb/program``, ``tdb/verdicts`` and ``tdb/current``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tdb_dap.language.documents import Bound, Document, Documents
 from tdb_dap.language.outline import Entry
 from tdb_dap.language.problems import Problem
 from tdb_dap.language.text_ranges import TextRange, path_of, uri_of
-from tdb_dap.language.verdicts import Judged
+from tdb_dap.language.verdicts import Current, Judged
 from tdb_dap.system.localisation import localised
 from tdb_dap.version import __version__
 
@@ -67,8 +67,13 @@ class _Problems:
         """More is known of these documents: what stands above their lines, and their problems, are no longer right."""
         for document in changed:
             self.publish(document)
+        if changed:
+            await self.refresh_lenses()
+
+    async def refresh_lenses(self) -> None:
+        """What stands above lines is no longer right."""
         workspace = self._server.client_capabilities.workspace
-        if changed and workspace and workspace.code_lens and workspace.code_lens.refresh_support:
+        if workspace and workspace.code_lens and workspace.code_lens.refresh_support:
             await self._server.workspace_code_lens_refresh_async(None)
 
 
@@ -109,6 +114,14 @@ def _listen(server: LanguageServer, documents: Documents, problems: _Problems) -
             document.verdicts = body.verdicts
             await problems.refresh([document])
 
+    @server.feature("tdb/current")
+    async def moved(parameters: Any) -> None:
+        body = Current.model_validate(parameters)
+        document = documents.get(body.uri)
+        if document is not None and document.current != body.line:
+            document.current = body.line
+            await problems.refresh_lenses()
+
 
 def _diagnostic(document: Document, problem: Problem, locale: str) -> lsp.Diagnostic:
     mlir = document.program.context.mlir if document.program is not None else None
@@ -137,7 +150,7 @@ def _look(server: LanguageServer, documents: Documents) -> None:
         if hover is None:
             return None
         text, token = hover
-        content = lsp.MarkupContent(lsp.MarkupKind.Markdown, text)
+        content = lsp.MarkupContent(lsp.MarkupKind.Markdown, localised(text, documents.locale))
         return lsp.Hover(content, _range(place.line, token.start, token.end))
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)

@@ -42,6 +42,15 @@ class Judged(BaseModel):
     verdicts: tuple[Verdict, ...] | None
 
 
+class Current(BaseModel):
+    """The notification ``tdb/current``: the line, from 1, at which a session stands in a document; None: in none."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, from_attributes=True)
+
+    uri: str
+    line: int | None
+
+
 def by_op(rows: Iterable[Row]) -> tuple[Verdict, ...]:
     """The worst of the results of each op; an op of which only operands were compared has no separate verdict."""
     results: dict[int, list[Row]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tdb_dap.engine.recording.format import Event, event
 from tdb_dap.engine.recording.payloads import Mark, Name
 from tdb_dap.engine.recording.recording import Recording
 from tdb_dap.engine.recording.writer import Writer
-from tests.dap_client import DapClient
+from tests.dap_client import EVERYTHING, DapClient
 from tests.samples import DATA
 
 RECORDINGS = DATA / "recordings"
@@ -51,6 +52,32 @@ def test_from_launch_to_launch_and_back(client: DapClient) -> None:
     assert "there is no launch 10; there are 0 to 9" in client.refusal(
         "evaluate", expression="goto launch 10", context="repl"
     )
+
+
+def test_a_stop_in_another_launch_names_it_and_all_are_listed(client: DapClient) -> None:
+    client.launch(PIPELINE)
+    client.expect_stopped("entry")
+    client.console("n launch")
+    assert client.expect_stopped("step").description == "Paused on step, launch 1 of dec (1×12)"
+    assert client.console("status").startswith("in launch 1 of dec (1×12); ")
+    client.console("si")
+    assert client.expect_stopped("step").description == "", "it is the same launch"
+    listed = client.console("info launches").splitlines()
+    assert len(listed) == 10
+    assert [line.split() for line in listed if line.startswith("=>")] == [
+        ["=>", "1", "dec", "(1×12)", "17", "to", "71"]
+    ]
+    client.console("goto launch 0")
+    assert client.expect_stopped("goto").description.endswith("launch 0 of enc (1×16)")
+
+
+def test_launches_have_names_in_chinese(new_client: Callable[..., DapClient]) -> None:
+    client = new_client({**EVERYTHING, "locale": "zh-cn"})
+    client.launch(PIPELINE)
+    client.expect_stopped("entry")
+    client.console("n launch")
+    assert client.expect_stopped("step").description == "已暂停：单步，第 1 次启动：dec (1×12)"
+    assert client.console("status").startswith("位于第 1 次启动：dec (1×12)；info launches 列出全部")
 
 
 def test_a_breakpoint_in_a_dynamic_function_stops_in_every_launch(client: DapClient) -> None:

@@ -30,6 +30,14 @@ def test_each_frame_has_its_scopes(pooling: Stop) -> None:
     assert pooling.scopes("layer") == []
 
 
+def test_without_a_view_of_memory_variables_refer_to_none(client: DapClient, toy: Toy) -> None:
+    """VS Code shows an icon at each that does, which offers to install an extension."""
+    client.launch(toy.directory, memoryReferences=False, **toy.data)
+    stop = client.expect_stopped("entry")
+    assert "memoryReference" not in stop.variable("Operands", "w2").raw
+    assert client.request("tdb/tensor", expression="in[0]")["memory"]
+
+
 def test_without_a_reference_there_is_nothing_to_compare(client: DapClient, bare: Path, toy: Toy) -> None:
     client.launch(bare, inputs=str(toy.inputs))
     assert "Compare" not in client.expect_stopped("entry").scopes("op")

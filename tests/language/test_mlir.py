@@ -72,11 +72,35 @@ def test_only_ops_that_take_long_have_a_lens_and_the_others_a_hover() -> None:
     session(scenario)
 
 
+def test_the_op_at_which_a_session_stands_has_a_lens() -> None:
+    async def scenario(editor: Editor) -> None:
+        mlir = await editor.open(TOY.mlir)
+        product = mlir.line_of('"tpu.MatMul"')
+        assert product not in await mlir.lenses()
+        editor.notify("tdb/current", uri=mlir.uri, line=product)
+        assert (await mlir.lenses())[product] == "gemm15_Gemm · here · 5 commands · 191 cycles, 3.3%"
+        editor.notify("tdb/current", uri=mlir.uri, line=None)
+        assert product not in await mlir.lenses()
+        editor.notify("tdb/current", uri=mlir.uri, line=10**6)
+        editor.notify("tdb/current", uri="file:///elsewhere", line=3)
+        assert len(await mlir.lenses()) == 10
+
+    session(scenario)
+
+
 def test_lenses_are_in_the_language_of_the_editor() -> None:
     async def scenario(editor: Editor) -> None:
         mlir = await editor.open(TOY.mlir)
         title = (await mlir.lenses())[mlir.line_of('"tpu.Conv2D"')]
         assert title == "relu4_Relu · 2 条命令 · 1,856 个周期，31.7%"
+
+    session(scenario, locale="zh-cn")
+
+
+def test_hovers_are_in_the_language_of_the_editor() -> None:
+    async def scenario(editor: Editor) -> None:
+        mlir = await editor.open(TOY.mlir)
+        await mlir.expect_hover(mlir.line_of('"tpu.MatMul"'), "tpu.MatMul", "5 条命令 · 191 个周期，3.3%")
 
     session(scenario, locale="zh-cn")
 

@@ -15,6 +15,7 @@ export const COMMANDS = {
   viewTensor: "tdb.viewTensor",
   history: "tdb.showHistory",
   writer: "tdb.whoWrote",
+  bytes: "tdb.showBytes",
   attributes: "tdb.toggleAttributes",
   open: "tdb.openModel",
   sample: "tdb.debugSample",

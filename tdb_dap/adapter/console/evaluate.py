@@ -29,7 +29,7 @@ def evaluate(session: Session, arguments: EvaluateArguments) -> EvaluateResponse
         if not is_verb(text) and text:
             with expression_of_console(text):
                 return show(session, text, frame, format=arguments.format)
-        answer = session.traits.text_out(execute(session, text, frame))
+        answer = session.traits.answer_out(execute(session, text, frame))
         if expression := opened_by(text):
             return msgspec.structs.replace(show(session, expression, frame), result=answer)
         return EvaluateResponseBody(result=answer, variablesReference=0)

@@ -30,8 +30,9 @@ class _Level(Struct, frozen=True):
 def _levels(session: Session) -> list[_Level]:
     """The call stack of the core that has stopped, innermost frame first."""
     levels: list[_Level] = []
+    say = session.traits.localised
     for number, frame in enumerate(frames(session, session.debugger.last_stop.core)):
-        place = f" at {frame.source.name}:{frame.line}" if frame.source is not None else ""
+        place = say(" at {}:{}", frame.source.name, frame.line) if frame.source is not None else ""
         levels.append(_Level(session.handles.frame(frame.id), f"#{number}  {frame.name}{place}"))
     return levels
 
@@ -102,7 +103,7 @@ def _until(session: Session, rest: str, frame: Frame | None) -> str:
         stop = debugger.run()
         debugger.breakpoints.remove(added)
         if stop.reason == "end":
-            session.output(f"{rest} was not reached from here")
+            session.output(session.traits.localised(f"{rest} was not reached from here"))
         return stop
 
     return resume_quietly(session, go)

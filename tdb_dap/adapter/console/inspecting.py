@@ -9,6 +9,7 @@ from tdb_dap.adapter.console.verbs import Act, count, verb
 from tdb_dap.adapter.requests.scopes import memory_nodes, names_at
 from tdb_dap.engine.expressions.values import SMALL, array_text
 from tdb_dap.engine.hardware.addresses import parse_address
+from tdb_dap.engine.rendering.printable import aligned
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     "list",
     "l",
     usage="[asm [K | FROM TO] | mlir | loc | reg | buf | mem | b | watch | display | edits | locals | args | "
-    "stack | frame | threads | progress | version]",
+    "stack | frame | threads | launches [all] | progress | version]",
     help="where we are, from every side",
     takes="topic",
     only_looks=True,
@@ -70,6 +71,32 @@ def _info_buf(session: Session, rest: str, frame: Frame | None) -> str:
     return command.descriptor.hex(" ", 4) if command else ""
 
 
+_MOST_LAUNCHES = 40
+
+
+def _info_launches(session: Session, rest: str, frame: Frame | None) -> str:
+    """Those of the token at hand, or of all tokens; of many the ones around the one at hand."""
+    program = session.debugger.program
+    here = program.launch_at(names_at(session, frame).focus)
+    shown = [one for one in program.launches if rest == "all" or here is None or one.token == here.token]
+    if rest != "all":
+        middle = shown.index(here) if here is not None else len(shown)
+        shown = shown[max(0, middle - _MOST_LAUNCHES // 2) :][:_MOST_LAUNCHES]
+    rows = [
+        (
+            "=>" if one == here else "  ",
+            str(one.number),
+            f"{one.net} ({one.shapes})",
+            "" if one.token is None else f"token {one.token}",
+            f"{one.start:,} to {one.stop - 1:,}",
+        )
+        for one in shown
+    ]
+    left = len(program.launches) - len(shown)
+    more = [f"... {left:,} more; info launches all lists them"] if left else []
+    return "\n".join([*aligned(rows), *more]) if rows else "this program has no launches"
+
+
 def _info_watch(session: Session, rest: str, frame: Frame | None) -> str:
     return listed(session, lambda text: text.startswith("data:")) or "no watches"
 
@@ -88,6 +115,7 @@ TOPICS: dict[str, Act] = {
     "b": lambda session, rest, frame: listed(session) or "no breakpoints",
     "watch": _info_watch,
     "w": _info_watch,
+    "launches": _info_launches,
 }
 """What ``info`` knows."""
 

@@ -69,7 +69,7 @@ def show_displays(session: Session) -> None:
             shown = _shown(session, text, None)
         except TdbError as error:
             shown = f"<{error}>"
-        session.output(f"{number}: {text} = {shown}")
+        session.output(f"{number}: {text} = {session.traits.localised(shown)}")
 
 
 def _shown(session: Session, text: str, frame: Frame | None) -> str:
@@ -87,8 +87,11 @@ def _shown(session: Session, text: str, frame: Frame | None) -> str:
 def _status(session: Session, rest: str, frame: Frame | None) -> str:
     debugger = session.debugger
     total = len(debugger.program.commands)
+    launch = debugger.program.launch_at(debugger.last_stop.focus)
+    where = [f"in {launch.title}; info launches lists them"] if launch is not None else []
     return "\n".join(
         [
+            *where,
             f"{debugger.ordinal:,} of {total:,} commands executed; last stop: {debugger.last_stop.reason}",
             f"{len(debugger.breakpoints)} breakpoints, {len(session.feature(Displays))} displays, "
             f"{len(debugger.machine.edits)} edits, reference: {'yes' if debugger.reference else 'no'}",

@@ -17,6 +17,7 @@ from msgspec import Struct
 from tdb_dap.adapter.console.gdb_words import translated
 from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.requests.stepping import resume
+from tdb_dap.engine.rendering.printable import wrapped
 from tdb_dap.errors import BadExpression, TdbError
 from tdb_dap.system.plugins import Plugin, plugins
 
@@ -199,27 +200,28 @@ def execute(session: Session, text: str, frame: Frame | None = None) -> str:
 
 @verb("help", "?", usage="[VERB]", help="this list, or one verb", takes="verb")
 def _help(session: Session, rest: str, frame: Frame | None) -> str:
+    say = session.traits.localised
     if rest:
         if rest not in _VERBS:
             raise BadExpression(f"there is no verb {rest!r}; help lists them")
-        return f"{_VERBS[rest].usage}\n  {_VERBS[rest].help}"
+        return f"{_VERBS[rest].usage}\n  {say(_VERBS[rest].help)}"
     by_title: dict[str, list[Verb]] = {title: [] for title in _TITLES.values()}
     for known in verbs():
         by_title[_TITLES[known.topic]].append(known)
     lines: list[str] = []
     for title, under in by_title.items():
         if under:
-            lines += [title, *(line for known in under for line in _described(known)), ""]
+            lines += [title, *(line for known in under for line in _described(known.usage, say(known.help))), ""]
     lines.append('Anything else is an expression: %16, in[0], max(abs(in[0] - ref(in[0]))), #loc("x"), R0:f32[64]')
     return "\n".join(lines)
 
 
-def _described(verb: Verb) -> Iterator[str]:
+def _described(usage: str, help: str) -> Iterator[str]:
     """Usage in the first column, help in the second, wrapped."""
-    texts = wrap(verb.help, _WIDTH - _USAGE - 2)
-    usages = wrap(verb.usage, _WIDTH - 2, subsequent_indent="  ", break_long_words=False)
-    if len(verb.usage) <= _USAGE - 2:
-        yield f"  {verb.usage:{_USAGE - 2}}  {texts.pop(0)}"
+    texts = wrapped(help, _WIDTH - _USAGE - 2)
+    usages = wrap(usage, _WIDTH - 2, subsequent_indent="  ", break_long_words=False)
+    if len(usage) <= _USAGE - 2:
+        yield f"  {usage:{_USAGE - 2}}  {texts.pop(0)}"
     else:
         yield from (f"  {usage}" for usage in usages)
     yield from (f"{'':{_USAGE + 2}}{text}" for text in texts)

@@ -300,4 +300,4 @@ class _AttachedSession:
         return f"{text} ({program.commands[moment].token} {program.commands[moment].name}{op})"
 
     def _say(self, text: str) -> None:
-        self._session.output(f"agent {text}", "console")
+        self._session.output(self._session.traits.localised(f"agent {text}"), "console")

@@ -16,6 +16,7 @@ from tdb_dap.errors import TdbError
 if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.control.stops import Reason, Stop
+    from tdb_dap.engine.program.program import Launch
 
 _REASONS: dict[Reason, str] = {"end": "step"}
 """Where the protocol has another word."""
@@ -89,11 +90,27 @@ def stopped(session: Session, stop: Stop) -> None:
         act(session)
 
 
+class _Launches:
+    """The launch of the stop before: a stop in another one names it."""
+
+    def __init__(self) -> None:
+        self._number: int | None = None
+
+    def entered(self, launch: Launch | None) -> Launch | None:
+        """The launch of this stop if it is another one."""
+        number = launch.number if launch is not None else None
+        is_other, self._number = number != self._number, number
+        return launch if is_other else None
+
+
 def _description(session: Session, stop: Stop) -> str | None:
     """Text that the client shows instead of the bare reason; a run with edits says so."""
     description = stop.description or _DESCRIPTIONS.get(stop.reason)
     say = session.traits.localised
+    launch = session.feature(_Launches).entered(session.debugger.program.launch_at(stop.focus))
     made = say(description) if description else None
+    if made is None and launch is not None:
+        made = say(f"Paused on {stop.reason}, {launch.title}")
     if not session.debugger.machine.edits:
         return made
     return say("{} (edited run)", made or say("Paused on {}", stop.reason))

@@ -68,8 +68,8 @@ def describe(session: Session, node: Node, format: ValueFormat | None = None) ->
     """
     value = node.raw() if format is not None and format.hex and node.raw is not None else node.value
     shown: dict[str, Any] = {
-        "name": node.name,
-        "value": session.traits.text_out(value),
+        "name": shown_name(session, node),
+        "value": session.traits.answer_out(value),
         "variablesReference": session.handles.add_node(node),
     }
     if node.evaluate_name is not None:
@@ -80,7 +80,7 @@ def describe(session: Session, node: Node, format: ValueFormat | None = None) ->
         shown["indexedVariables"] = node.indexed_count
         if node.named_count is not None:
             shown["namedVariables"] = node.named_count
-    if node.memory_reference is not None and session.traits.memory_references:
+    if node.memory_reference is not None and _gives_references(session):
         shown["memoryReference"] = node.memory_reference
     if node.part is not None and not node.part.index:
         shown["valueLocationReference"] = session.handles.add_location(node.part)
@@ -89,3 +89,13 @@ def describe(session: Session, node: Node, format: ValueFormat | None = None) ->
     if node.is_lazy:
         shown["presentationHint"] = {"lazy": True}
     return shown
+
+
+def _gives_references(session: Session) -> bool:
+    """Whether the client takes references to memory, and has what shows it."""
+    return session.traits.memory_references and session.configuration.memoryReferences
+
+
+def shown_name(session: Session, node: Node) -> str:
+    """The name of a node in the client's language, if it is a few words and not that of a field or a tensor."""
+    return session.traits.localised(node.name) if " " in node.name and node.evaluate_name is None else node.name

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 _STYLES = (
-    (r"^pass\b", "32"),
-    (r"^fail\b|: fail\b", "31"),
+    (r"^pass\b|^一致(?=：)", "32"),
+    (r"^fail\b|: fail\b|^不一致(?=：)", "31"),
     (r"\bNaN [1-9]\d*|\bInf [1-9]\d*", "31;1"),
-    (r"\(not yet computed\)", "2"),
-    (r"\(overwritten by [^()]*(?:\([^()]*\))?\)", "2"),
+    (r"\(not yet computed\)|（尚未计算）", "2"),
+    (r"\(overwritten by [^()]*(?:\([^()]*\))?\)|（已被 .*覆盖）", "2"),
     (r"^=> .*$", "33;1"),
 )
 _WORDS = re.compile("|".join(f"({pattern})" for pattern, _ in _STYLES), re.MULTILINE)

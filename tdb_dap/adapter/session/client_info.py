@@ -55,8 +55,12 @@ class Traits(Struct, frozen=True):
         made = localised(text, self.locale)
         return made.format(*values) if values else made
 
+    def answer_out(self, text: str) -> str:
+        """A value, or what a verb of the console prints: of our texts, in the client's language."""
+        return self.text_out(localised(text, self.locale))
+
     def text_out(self, text: str) -> str:
-        """A value or a line of the console, with colours if the client shows them."""
+        """A line that may be the user's own, with colours if the client shows them."""
         text = visible(text)
         return styled(text) if self.ansi else text
 

@@ -146,6 +146,11 @@ class Configuration(BaseModel):
     )
     commands: list[str] = Field(default_factory=list, description="Console commands to run after loading.")
     allowPython: bool = Field(False, description="Let the console command `py` evaluate Python.")
+    memoryReferences: bool = Field(
+        True,
+        description="Give variables references with which the editor shows their memory; false: no icon for it. The "
+        "extension sets it where no hex editor is installed.",
+    )
     token: str | None = Field(
         None,
         description="Token of an adapter that listens on a port: given at its start, or printed by it.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import TextIO
+from unicodedata import east_asian_width
 
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
@@ -37,16 +38,82 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= _LONGEST_QUOTED else f"{text[: _LONGEST_QUOTED - 3]}...")
 
 
+def columns_of(text: str) -> int:
+    """Columns that a text takes on a terminal: two for a letter of Chinese."""
+    return len(text) if text.isascii() else sum(1 + (east_asian_width(letter) in "WF") for letter in text)
+
+
+_PIECES = re.compile(r"\s+|[\u2e80-\uffef][，。；：、）]*|[^\s\u2e80-\uffef]+[，。；：、）]*")
+"""Between two of these a line may end."""
+
+
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """Lines of at most so many columns, those after the first indented.
+
+    A word is never broken, so that a long one has a line for itself.
+    """
+    lines = [""]
+    for piece in _PIECES.findall(text):
+        if lines[-1].strip() and columns_of(lines[-1] + piece.rstrip()) > width:
+            lines[-1] = lines[-1].rstrip()
+            lines.append(indent + piece.lstrip())
+        else:
+            lines[-1] += piece
+    return lines
+
+
 def table_row(*texts: str) -> str:
     """A row of a table in Markdown."""
     cells = (_MARKDOWN.sub(r"\\\g<0>", visible(text).replace("\n", " ")) for text in texts)
     return f"| {' | '.join(cells)} |"
 
 
+_GAP = 2
+"""Spaces between the columns of a table."""
+
+
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Lines of a table for a terminal, its columns as wide as they have to be."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [
+        (" " * _GAP).join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def fitted(
+    rows: Sequence[Sequence[str]], width: int | None, names: Sequence[str], spare: Sequence[str]
+) -> list[Sequence[str]]:
+    """Rows of a table that fit into so many columns, or all of them. The first row has the titles.
+
+    ``names``: titles of columns whose texts lose their middle; ``spare``: columns that are left out for them, in order.
+    """
+    table = [list(row) for row in rows]
+    left_out = iter(spare)
+    while width is not None and _width(table, names, _LEAST_NAME) > width and (title := next(left_out, None)):
+        if title in table[0]:
+            column = table[0].index(title)
+            table = [[*row[:column], *row[column + 1 :]] for row in table]
+    longest = max((len(row[table[0].index(name)]) for name in names if name in table[0] for row in table), default=0)
+    while width is not None and longest > _LEAST_NAME and _width(table, names, longest) > width:
+        longest -= 1
+    columns = {table[0].index(name) for name in names if name in table[0]}
+    if width is None or _width(table, names, longest) == _width(table, names, None):
+        return [tuple(row) for row in table]
+    return [[elided(text, longest) if i in columns else text for i, text in enumerate(row)] for row in table]
+
+
+_LEAST_NAME = 24
+"""Letters of a name that tell it from others, where it lost its middle."""
+
+
+def _width(table: Sequence[Sequence[str]], names: Sequence[str], longest: int | None) -> int:
+    """Of the lines of a table whose names have at most so many letters."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    taken = (
+        min(own, longest) if longest is not None and title in names else own
+        for title, own in zip(table[0], widths, strict=True)
+    )
+    return sum(taken) + _GAP * (len(widths) - 1)
 
 
 def code(text: str) -> str:

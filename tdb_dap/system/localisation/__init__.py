@@ -6,9 +6,21 @@ import re
 from functools import cache, lru_cache
 from typing import Any
 
-from tdb_dap.system.localisation.zh import TEXTS as _SHOWN_TEXTS
-from tdb_dap.system.localisation.zh_errors import TEXTS as _ERRORS
-from tdb_dap.system.localisation.zh_findings import TEXTS as _FINDINGS
+from msgspec import Struct
+
+from tdb_dap.engine.rendering.printable import columns_of
+from tdb_dap.system.localisation import (
+    zh,
+    zh_answers,
+    zh_console,
+    zh_engine,
+    zh_errors,
+    zh_files,
+    zh_findings,
+    zh_instructions,
+    zh_models,
+    zh_verbs,
+)
 
 _SIMPLIFIED = ("zh", "zh-cn", "zh-hans", "zh-sg")
 _SHOWN = ("label", "description", "conditionDescription")
@@ -17,12 +29,33 @@ _SHOWN = ("label", "description", "conditionDescription")
 _HOLE = re.compile(r"\{(\d*)[^{}]*\}")
 _VALUE = "((?:(?!: |, ).)+?)"
 """Of a hole in the middle: it ends where a sentence goes on."""
+_HOLES = {"{*}": "(.+?)", "{#}": r"([\d,]+)"}
+"""Holes whose value may go on over commas and colons, and those of a number; all others are ``_VALUE``."""
+_WORD = re.compile("[a-z]{2}")
 _KNOWN = 4096
-_DEEPEST = 3
+_DEEPEST = 6
 """Texts within texts: an error names what another one says."""
 
-TEXTS = {**_SHOWN_TEXTS, **_ERRORS, **_FINDINGS}
+_CELLS = re.compile(r"(\S+(?: \S+)*)(\s*)")
+"""Of a line of a table: a text, and the room after it. Two spaces part columns."""
+
+CATALOGUES = (
+    zh,
+    zh_errors,
+    zh_findings,
+    zh_console,
+    zh_verbs,
+    zh_answers,
+    zh_engine,
+    zh_files,
+    zh_models,
+    zh_instructions,
+)
+
+TEXTS: dict[str, str] = {english: chinese for catalogue in CATALOGUES for english, chinese in catalogue.TEXTS.items()}
 """A text has holes ``{}`` where its values are; a number in a hole of the translation says which value it takes."""
+
+COLUMNS = zh_answers.COLUMNS
 
 
 def is_translated(locale: str) -> bool:
@@ -33,11 +66,40 @@ def is_translated(locale: str) -> bool:
 def localised(text: str, locale: str) -> str:
     """A text in the language of a locale, finished or with its holes; in English what is not known of either.
 
-    A finished text is recognised by what is between its values, wherever it was made; so are the parts of a list.
+    A finished text is recognised by what is between its values, wherever it was made; so are the parts of a list, and
+    the titles of a table.
     """
     if not is_translated(locale):
         return text
-    return "\n".join(_translated(line, 0) for line in text.split("\n"))
+    if text in TEXTS or not _WORD.search(text):
+        return TEXTS.get(text, text)
+    return "\n".join(map(_line, text.split("\n")))
+
+
+def _line(text: str) -> str:
+    body = text.strip()
+    made = _translated(body, 0)
+    if made == body and "  " in body:
+        made = _row(body)
+    return text.replace(body, made, 1) if made != body else text
+
+
+def _row(body: str) -> str:
+    """A line of a table: the titles of its columns, or those cells that are sentences."""
+    cells = _CELLS.findall(body)
+    is_head = len(cells) > _LEAST_COLUMNS and all(text in COLUMNS for text, _ in cells[:_LEAST_COLUMNS])
+    return "".join(
+        _padded(COLUMNS.get(text, text) if is_head else _translated(text, 0), len(text), room) for text, room in cells
+    )
+
+
+_LEAST_COLUMNS = 2
+"""Titles that tell the head of a table from a row: what people call their expressions may follow."""
+
+
+def _padded(made: str, width: int, room: str) -> str:
+    """A cell and the room after it, as wide as before: what is Chinese takes two columns a letter."""
+    return made + (" " * max(1, width + len(room) - columns_of(made)) if room else "")
 
 
 def localised_capabilities(capabilities: Any, locale: str) -> Any:
@@ -58,35 +120,53 @@ def localised_capabilities(capabilities: Any, locale: str) -> Any:
 def _translated(text: str, depth: int) -> str:
     if text in TEXTS or depth > _DEEPEST:
         return TEXTS.get(text, text)
-    parts = text.split(", ")
-    chinese_parts = [_translated(part, depth + 1) for part in parts] if len(parts) > 1 else []
-    if chinese_parts and all(one != part for one, part in zip(chinese_parts, parts, strict=True)):
-        return "，".join(chinese_parts)
-    for pattern, chinese in _patterns():
-        if match := pattern.fullmatch(text):
-            values = [_translated(value, depth + 1) for value in match.groups()]
-            return _filled(chinese, values)
+    for separator, mark in (("; ", "；"), (", ", "，")):
+        parts = text.split(separator)
+        made = [_translated(part, depth + 1) for part in parts] if len(parts) > 1 else []
+        if made and all(one != part for one, part in zip(made, parts, strict=True)):
+            return mark.join(made)
+    for known in _patterns():
+        if known.words in text and (match := known.pattern.fullmatch(text)):
+            return _filled(known.chinese, [_translated(value, depth + 1) for value in match.groups()])
     words = text[:1].lower() + text[1:-1]
     if text.endswith(".") and (sentence := _translated(words, depth + 1)) != words:
         return f"{sentence}。"
-    parts = text.split(": ", 1)
-    if len(parts) > 1 and (chinese_parts := [_translated(part, depth + 1) for part in parts]) != parts:
-        return "：".join(chinese_parts)
+    for separator, mark in ((" · ", " · "), ("; ", "；"), (": ", "：")):
+        parts = text.split(separator, 1)
+        if len(parts) > 1 and (made := [_translated(part, depth + 1) for part in parts]) != parts:
+            return mark.join(made)
     return text
 
 
+class _Pattern(Struct, frozen=True):
+    """A text with holes. ``words``: the longest of what is between them, which costs less to look for."""
+
+    words: str
+    pattern: re.Pattern[str]
+    chinese: str
+
+
 @cache
-def _patterns() -> list[tuple[re.Pattern[str], str]]:
+def _patterns() -> list[_Pattern]:
     """Of the texts with holes, those with most letters of their own first."""
     texts = [text for text in TEXTS if _HOLE.search(text)]
     texts.sort(key=lambda text: len(_HOLE.sub("", text)), reverse=True)
-    return [(_pattern(text), TEXTS[text]) for text in texts]
+    return [_Pattern(max(_pieces(text), key=len), _pattern(text), TEXTS[text]) for text in texts]
+
+
+def _pieces(text: str) -> list[str]:
+    return _HOLE.sub("\0", text).split("\0")
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    *pieces, end = (re.escape(piece) for piece in _HOLE.sub("\0", text).split("\0"))
-    # The last value goes on to the end of the text, and may be a sentence itself.
-    return re.compile(f"{_VALUE.join(pieces)}{_VALUE if end else '(.+)'}{end}")
+    first, *pieces = map(re.escape, _pieces(text))
+    holes = [hole[0] for hole in _HOLE.finditer(text)]
+    made = first
+    for number, (hole, piece) in enumerate(zip(holes, pieces, strict=True), 1):
+        # The last value goes on to the end of the text, and may be a sentence itself.
+        value = _HOLES.get(hole, _VALUE)
+        made += ("(.+)" if number == len(holes) and not piece and hole != "{#}" else value) + piece
+    return re.compile(made)
 
 
 def _filled(chinese: str, values: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Simplified Chinese by English text; tests/adapter/test_localisation.py finds missing and unused entries."""
+"""Simplified Chinese by English text; scripts/localisation.py finds missing and unused entries."""
 
 TEXTS = {
     # Scopes
@@ -24,12 +24,12 @@ TEXTS = {
     "reference {}": "参考数据 {}",
     "inputs {} and reference {}": "输入 {} 和参考数据 {}",
     "{}, {}: {}, {}, {}.": "{}，模型 {}：{}，{}，{}。",
-    "{} core": "{} 个核",
-    "{} cores": "{} 个核",
-    "{} subnet": "{} 个子网",
-    "{} subnets": "{} 个子网",
-    "{} launch": "{} 次启动",
-    "{} launches": "{} 次启动",
+    "{#} core": "{#} 个核",
+    "{#} cores": "{#} 个核",
+    "{#} subnet": "{#} 个子网",
+    "{#} subnets": "{#} 个子网",
+    "{#} launch": "{#} 次启动",
+    "{#} launches": "{#} 次启动",
     "error": "错误",
     "warning": "警告",
     "no inputs are given: all inputs are zero. reload input FILE gives them": (

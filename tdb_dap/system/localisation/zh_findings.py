@@ -23,10 +23,10 @@ TEXTS = {
     # What they are about
     "{} reads {} bytes from {} on: {}": "{} 读取从 {2} 起的 {1} 字节：{3}",
     "{} writes {} bytes from {} on: {}": "{} 写入从 {2} 起的 {1} 字节：{3}",
-    "{} reads {} bytes from {} on in lanes {} to {}: {}": "{0} 读取通道 {3} 至 {4} 中从 {2} 起的 {1} 字节：{5}",
-    "{} writes {} bytes from {} on in lanes {} to {}: {}": "{0} 写入通道 {3} 至 {4} 中从 {2} 起的 {1} 字节：{5}",
+    "{} reads {} bytes from {} on in lanes {} to {}: {}": "{0} 读取 lane {3} 至 {4} 中从 {2} 起的 {1} 字节：{5}",
+    "{} writes {} bytes from {} on in lanes {} to {}: {}": "{0} 写入 lane {3} 至 {4} 中从 {2} 起的 {1} 字节：{5}",
     "{} bytes beyond the end of its {} ({} bytes)": "超出其 {1} 的末尾 {0} 字节（共 {2} 字节）",
-    "lane {} does not exist: there are {}": "没有通道 {}：共有 {} 个",
+    "lane {} does not exist: there are {}": "没有 lane {}：共有 {} 个",
     "no memory has this address": "没有内存具有此地址",
     "the model has no such bytes in DDR": "模型在 DDR 中没有这些字节",
     "past the end of the {}, {} bytes into the {}": "越过 {0} 的末尾，进入 {2} {1} 字节",
@@ -61,11 +61,17 @@ TEXTS = {
         "{} 通过乘以 0 清除 {} 的 {}，它未定义：NaN 和无穷大仍为 NaN"
     ),
     "{} {} that are undefined: {}": "{} {} 未定义：{}",
+    "the host is given": "主机得到的",
+    "{}, which differs from the reference, holds": "{} 与参考数据不一致，其中含有",
+    "{} stores to {}": "{} 存储到 {}",
+    "its old value": "其旧值",
     "{} writes {} which are not read before they are overwritten or the program ends": (
         "{} 写入 {}，在被覆盖或程序结束之前没有被读取"
     ),
     # What differs
+    "pass": "一致",
     "fail": "不一致",
+    "excepted": "不参与比较",
     "cosine {}": "余弦相似度 {}",
     "euclidean {}": "欧氏相似度 {}",
     "channel {} euclidean {}": "通道 {} 的欧氏相似度 {}",
@@ -73,6 +79,8 @@ TEXTS = {
     "{} (limit {})": "{}（限值 {}）",
     "{} ({} at line {}): {}": "{}（{}，第 {} 行）：{}",
     "{} ({} at line {}, slice {}): {}": "{}（{}，第 {} 行，切片 {}）：{}",
+    "first at [{*}]: {} instead of {}": "第一个位于 [{*}]：{}，应为 {}",
+    "most at [{*}]: {} instead of {}": "最大处位于 [{*}]：{}，应为 {}",
     "{} of {} elements differ": "{1} 个元素中有 {0} 个不一致",
     "first on each axis: {}": "各轴上的第一个：{}",
     "worst channel: {} of axis {}": "最差的通道：轴 {1} 的 {0}",
@@ -87,7 +95,7 @@ TEXTS = {
     ),
     "command {} ({}): {}": "命令 {}（{}）：{}",
     # Lenses
-    "{} command": "{} 条命令",
-    "{} commands": "{} 条命令",
+    "{#} command": "{#} 条命令",
+    "{#} commands": "{#} 条命令",
     "{} cycles, {}": "{} 个周期，{}",
 }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.cli import reports
 from tdb_dap.cli.options import data_options, filled, given_model, model_arguments, tolerance_options
 from tdb_dap.cli.progress import Bar
+from tdb_dap.cli.standard_streams import terminal_width
 from tdb_dap.engine.files.atomic_files import refuse_unwritable
 from tdb_dap.errors import BadInput, TdbError
 
@@ -123,7 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
     if "tdb" in (arguments.verdicts, arguments.profile):
         return _vendor_verdicts(arguments, options)
     result = check(options, Bar(arguments.quiet))
-    print("\n".join(console(result.report, result.findings, arguments.all)))
+    print("\n".join(console(result.report, result.findings, arguments.all, terminal_width())))
     reports.print_known(arguments, result.baseline, result.findings)
     for path in arguments.report:
         text = partial(_text, path.suffix, result.report, arguments.context)

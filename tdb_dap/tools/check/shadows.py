@@ -11,7 +11,7 @@ from tdb_dap.engine.hardware.dtypes import BY_NAME, Array
 from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.engine.reference.comparison import compare
 from tdb_dap.engine.reference.tolerance import Tolerances
-from tdb_dap.engine.rendering.printable import aligned
+from tdb_dap.engine.rendering.printable import aligned, fitted
 from tdb_dap.tools.check.results import Looked
 from tdb_dap.tools.check.schema import Numbers, Row, Shadows
 from tdb_dap.tools.golden.compilation import find
@@ -200,7 +200,7 @@ def _shadow(shadow: Shadow, name: str, chip: Mapping[str, Array]) -> Shadows | N
     )
 
 
-def lines(rows: Sequence[Row], is_all: bool) -> Iterator[str]:
+def lines(rows: Sequence[Row], is_all: bool, width: int | None = None) -> Iterator[str]:
     """A table of the shadows, those with the largest error made here first; nothing if no row has one."""
     having = [(row, row.shadow) for row in rows if row.shadow is not None]
     having.sort(key=lambda pair: (pair[1].verdict != "bug", -pair[1].here))
@@ -208,7 +208,8 @@ def lines(rows: Sequence[Row], is_all: bool) -> Iterator[str]:
     if not shown:
         return
     yield "errors against the ideal, where they are largest, and over the size of the numbers:"
-    yield from aligned([_COLUMNS, *(_cells(row, shadow) for row, shadow in shown)])
+    table = [_COLUMNS, *(_cells(row, shadow) for row, shadow in shown)]
+    yield from aligned(fitted(table, width, (_COLUMNS[2], _COLUMNS[1]), (_COLUMNS[1],)))
     if len(shown) < len(having):
         yield f"... and {len(having) - len(shown):,} more; --all lists them"
 

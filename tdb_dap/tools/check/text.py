@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from tdb_dap.engine.reference.metrics import similarity_text
-from tdb_dap.engine.rendering.printable import aligned, counted, table_row
+from tdb_dap.engine.rendering.printable import aligned, counted, fitted, table_row
 from tdb_dap.tools.check.schema import ORIGINS, RULE, LayerRow, Report, Row
 from tdb_dap.tools.check.shadows import lines as shadow_lines
 from tdb_dap.tools.findings.findings import Findings
@@ -144,9 +144,24 @@ def layer_cells(layer: LayerRow) -> tuple[str, ...]:
     return (layer.name, layer.opcode, ", ".join(layer.nodes), place, lines, layer.verdict, *numbers)
 
 
-def table(rows: Sequence[Row]) -> list[str]:
-    """Lines of a table with aligned columns."""
-    return aligned([COLUMNS, *map(cells, rows)])
+_NAMES = ("tensor", "op")
+_SPARE = ("blame", "ULP", "verdict", "op", "euclidean")
+
+
+def table(rows: Sequence[Row], width: int | None = None) -> list[str]:
+    """Lines of a table with aligned columns, of at most ``width`` letters.
+
+    Where reasons do not fit beside the numbers, each has a line below its row; verdicts are left out where all are one.
+    """
+    full = [COLUMNS, *map(cells, rows)]
+    spare = _SPARE if len({row.verdict for row in rows}) == 1 else tuple(name for name in _SPARE if name != "verdict")
+    fitting = fitted(full, width, _NAMES, spare)
+    head, *lines = aligned(fitting)
+    below = [""] * len(rows) if "blame" in fitting[0] else [row[-1] for row in full[1:]]
+    return [
+        head,
+        *(line for one, why in zip(lines, below, strict=True) for line in (one, f"      {why}") if line.strip()),
+    ]
 
 
 def story(row: Row) -> Iterable[str]:
@@ -166,23 +181,25 @@ def story(row: Row) -> Iterable[str]:
         yield f"  {row.blame.text}"
 
 
-def console(report: Report, findings: Findings, lists_all: bool = False) -> Iterator[str]:
-    """Lines for a terminal: the outcome first, and where a table follows it last, too."""
+def console(report: Report, findings: Findings, lists_all: bool = False, width: int | None = None) -> Iterator[str]:
+    """Lines for a terminal of so many columns: the outcome first, but last where more follows than a screen has."""
     shown = report.rows if lists_all else () if report.has_other_inputs else report.failures
-    yield headline(report)
+    is_long = lists_all or report.profiled is not None
+    if not is_long:
+        yield headline(report)
     yield from (*weight_notes(report), *shape_notes(report)[:_MOST_NOTES])
     if shown:
-        yield from ("", *table(shown))
+        yield from ("", *table(shown, width))
     wrong = [row for row in shown if row.verdict == "fail"] if report.has_other_inputs else report.failures
     wrong = [row for row in wrong if row.role != "operand" or row.blame is not None]
     for row in wrong[:_IN_FULL]:
         yield from ("", *story(row))
-    if shadows := list(shadow_lines(report.rows, lists_all)):
+    if shadows := list(shadow_lines(report.rows, lists_all, width)):
         yield from ("", *shadows)
     if report.profiled is not None:
-        yield from ("", *profiles.lines(report.profiled, limit=None if lists_all else profiles.MOST_OPS))
-    if shown or report.profiled is not None:
-        yield f"\n{headline(report)}"
+        yield from ("", *profiles.lines(report.profiled, limit=None if lists_all else profiles.MOST_OPS, width=width))
+    if is_long:
+        yield from ("", headline(report))
     if report.sanitized is not None:
         of_sanitizers = [finding for finding in findings.findings if finding.rule != RULE]
         known = [number for number, finding in enumerate(of_sanitizers) if finding.is_known]

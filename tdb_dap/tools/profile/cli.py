@@ -9,6 +9,7 @@ from pathlib import Path
 from tdb_dap.cli import reports
 from tdb_dap.cli.options import given_model, given_prompt, model_arguments, prompt_options
 from tdb_dap.cli.progress import Bar
+from tdb_dap.cli.standard_streams import terminal_width
 from tdb_dap.engine.files.atomic_files import write_text
 
 
@@ -55,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     profile, report = profiled(program, arguments.estimate, arguments.measured, simulated, bar)
     if debugger is not None and (groups := passes(program.launches)):
         report = report.model_copy(update={"tokens": tokens_of(profile, groups, list(token_seconds(debugger, groups)))})
-    print("\n".join(lines(report, arguments.order, None if arguments.all else MOST_OPS)))
+    print("\n".join(lines(report, arguments.order, None if arguments.all else MOST_OPS, terminal_width())))
     for path in outputs:
         write_text(path, json.dumps(trace(profile), separators=(",", ":")))
     for path in arguments.report:

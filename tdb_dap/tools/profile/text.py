@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tdb_dap.engine.rendering.printable import aligned, ranges, table_row
+from tdb_dap.engine.rendering.printable import aligned, fitted, ranges, table_row
 from tdb_dap.tools.profile.schema import MemoryUse, OpTime, ProfileReport, TokensProfile
 
 MOST_OPS = 30
@@ -12,18 +12,25 @@ MOST_OPS = 30
 
 _LEAST_SHARE = 0.005
 
+_SPARE = ("commands", "op", "TOPS", "GB/s", "DMA cycles", "TIU cycles")
+
 COLUMNS = ("line", "op", "result", "commands", "TIU cycles", "DMA cycles", "share", "TOPS", "GB/s")
 
 
-def lines(report: ProfileReport, order: str = "time", limit: int | None = None) -> Iterator[str]:
-    """The profile for a terminal. ``order``: ``time`` ranks the ops, ``line`` keeps the order of final.mlir."""
+def lines(
+    report: ProfileReport, order: str = "time", limit: int | None = None, width: int | None = None
+) -> Iterator[str]:
+    """The profile for a terminal of so many columns.
+
+    ``order``: ``time`` ranks the ops, ``line`` keeps the order of final.mlir.
+    """
     yield from heading(report)
     yield ""
     if report.tokens is not None:
         yield from token_lines(report.tokens)
         yield ""
     ops = sorted(report.ops, key=lambda op: op.line) if order == "line" else list(report.ops)
-    yield from _table(report, ops[:limit])
+    yield from _table(report, ops[:limit], width)
     if limit is not None and len(ops) > limit:
         yield f"... {len(ops) - limit:,} more ops; --all lists them"
     yield ""
@@ -136,11 +143,12 @@ def _cells(op: OpTime, has_cores: bool) -> tuple[str, ...]:
     return (*texts, f"{op.host:.2f}") if op.host is not None else texts
 
 
-def _table(report: ProfileReport, ops: list[OpTime]) -> Iterator[str]:
-    table = [columns(report), *rows(report, ops)]
+def _table(report: ProfileReport, ops: list[OpTime], width: int | None) -> Iterator[str]:
+    table = fitted([columns(report), *rows(report, ops)], width, ("result", "op"), _SPARE)
+    left = [i for i, title in enumerate(table[0]) if title in ("op", "result")]
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     for row in table:
-        texts = (t.ljust(w) if i in (1, 2) else t.rjust(w) for i, (t, w) in enumerate(zip(row, widths, strict=True)))
+        texts = (t.ljust(w) if i in left else t.rjust(w) for i, (t, w) in enumerate(zip(row, widths, strict=True)))
         yield "  ".join(texts).rstrip()
 
 

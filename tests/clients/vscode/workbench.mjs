@@ -36,7 +36,7 @@ export class Workbench {
   }
 
   async shot(name) {
-    await this.page.mouse.move(640, 799); // no hover of the pointer's in the picture
+    await this.page.mouse.move(640, this.page.viewportSize().height - 1); // no hover of the pointer's in the picture
     await sleep(400);
     await this.page.screenshot({ path: join(this.shots, `${name}.png`) });
   }

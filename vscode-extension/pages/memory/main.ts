@@ -164,6 +164,10 @@ follow({
     showUse();
     await bytesView.refresh();
   },
+  bytes: (address, dtype) => {
+    turnTo("bytes");
+    bytesView.go({ address, offset: 0 }, dtype);
+  },
   ended: () => {
     status.textContent = map === undefined ? t("Debug a model to see its memory.") : t("The session has ended.");
   },

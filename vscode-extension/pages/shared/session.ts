@@ -64,6 +64,8 @@ export function follow(on: {
   onlyFailed?: (isWanted: boolean) => void;
   /** Another view has had the tensors compared up to now. */
   compared?: () => Promise<void>;
+  /** The bytes of a tensor are wanted. */
+  bytes?: (address: string, dtype: string) => void;
   /** These are traced; `chosen`: the key of the one to show. */
   traces?: (points: readonly TracePoint[], chosen: string | undefined) => Promise<void>;
   ended: () => void;
@@ -79,6 +81,10 @@ export function follow(on: {
     }
     if (message.type === "compared") {
       on.compared?.().catch(failed);
+      return;
+    }
+    if (message.type === "bytes") {
+      on.bytes?.(message.address, message.dtype);
       return;
     }
     if (message.type === "traces") {

@@ -31,7 +31,7 @@ async function resolveDebugConfigurationWithSubstitutedVariables(
   // It may install another debugger.
   if (configuration.preLaunchTask !== undefined) installation.forgetLocated();
   const { record: recorded, ...rest } = withAbsolutePaths(configuration, folder?.uri.fsPath) as Recording;
-  if (recorded === undefined) return rest;
+  if (recorded === undefined) return withMemoryIcon(rest);
   if (!isRecording(rest.program)) {
     void vscode.window.showErrorMessage(
       vscode.l10n.t(
@@ -41,5 +41,15 @@ async function resolveDebugConfigurationWithSubstitutedVariables(
     );
     return undefined;
   }
-  return (await record(recorded, rest.program, folder, installation)) ? rest : undefined;
+  return (await record(recorded, rest.program, folder, installation)) ? withMemoryIcon(rest) : undefined;
+}
+
+/** What shows the memory of a variable at its icon. Without it the icon only offers to install it. */
+const HEX_EDITOR = "ms-vscode.hexeditor";
+
+/** Leaves the icon out where nothing would show the memory: *Show Bytes* in the menu always does. */
+function withMemoryIcon(configuration: vscode.DebugConfiguration): vscode.DebugConfiguration {
+  return vscode.extensions.getExtension(HEX_EDITOR) === undefined
+    ? { memoryReferences: false, ...configuration }
+    : configuration;
 }

@@ -56,6 +56,10 @@ export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
     this.panel?.dispose();
   }
 
+  get isOpen(): boolean {
+    return this.panel !== undefined;
+  }
+
   /** Show this model, or the one that is being debugged or looked at. */
   async show(model?: ModelReference): Promise<void> {
     if (!(await this.programs.open(this, model))) return;

@@ -3,10 +3,12 @@ import { ComparePanel, registerComparePanel } from "../compare/view";
 import { COMMANDS } from "../contributions";
 import type { CurrentProgram } from "../programs/current";
 import type { ModelReference } from "../programs/program";
+import type { ToModelPage } from "../protocol/messages";
 import type { CurrentSession } from "../sessions/current";
 import type { SessionHub } from "../sessions/hub";
 import type { PageName } from "./frame";
 import { ModelPanel } from "./modelPanel";
+import { bytesOf } from "./tensor/command";
 import { registerTraces, Traces } from "./traces";
 
 /** Views of the model that is being debugged or looked at: chip memory, graph, timeline, traces, and what has been compared. */
@@ -32,8 +34,10 @@ export function registerModelPanels(
     traces.tellPage();
   });
   const traces = new Traces(sessions, trace);
+  const bytes = new BytesView(extension, programs);
   return [
-    ...page(COMMANDS.memory, "memory", vscode.l10n.t("Chip Memory")),
+    ...opening(COMMANDS.memory, bytes.panel),
+    vscode.commands.registerCommand(COMMANDS.bytes, (from?: unknown) => bytes.show(from)),
     ...page(COMMANDS.graph, "graph", vscode.l10n.t("Graph")),
     ...page(COMMANDS.timeline, "timeline", vscode.l10n.t("Timeline")),
     ...opening(COMMANDS.table, table),
@@ -42,6 +46,33 @@ export function registerModelPanels(
     ...registerTraces(traces),
     ...registerComparePanel(compared),
   ];
+}
+
+/** Chip memory, and the bytes of a tensor in it. */
+class BytesView {
+  readonly panel: ModelPanel;
+  /** What the page is told when it is ready. */
+  private wanted: ToModelPage | undefined;
+
+  constructor(extension: vscode.Uri, programs: CurrentProgram) {
+    this.panel = new ModelPanel("memory", vscode.l10n.t("Chip Memory"), extension, programs, () => {
+      this.tellPage();
+    });
+  }
+
+  async show(from: unknown): Promise<void> {
+    const place = await bytesOf(from);
+    if (place === undefined) return;
+    this.wanted = { type: "bytes", ...place };
+    const isThere = this.panel.isOpen;
+    await this.panel.show();
+    if (isThere) this.tellPage();
+  }
+
+  private tellPage(): void {
+    if (this.wanted !== undefined) this.panel.send(this.wanted);
+    this.wanted = undefined;
+  }
 }
 
 function isModel(argument: unknown): argument is ModelReference {

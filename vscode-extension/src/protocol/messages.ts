@@ -40,6 +40,8 @@ export type ToModelPage =
   /** To the page of compared tensors: another view has compared, or shows all or only what differs. */
   | { readonly type: "compared" }
   | { readonly type: "onlyFailed"; readonly isWanted: boolean }
+  /** To the page of chip memory: the bytes from a memory reference on, as numbers of a type. */
+  | { readonly type: "bytes"; readonly address: string; readonly dtype: string }
   /** To the page of traces: all trace points; `chosen`: the key of one that is to be shown now. */
   | { readonly type: "traces"; readonly points: readonly TracePoint[]; readonly chosen: string | undefined };
 

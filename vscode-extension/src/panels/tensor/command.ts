@@ -128,6 +128,23 @@ async function viewTensor(
   }
 }
 
+/** Where the bytes of what a menu names are, as the page of chip memory takes it; undefined: a message says why not. */
+export async function bytesOf(from: unknown): Promise<{ address: string; dtype: string } | undefined> {
+  const session = vscode.debug.activeDebugSession;
+  const expression = expressionOf(from) ?? (await ask());
+  if (session?.type !== DEBUG_TYPE || expression === undefined) return undefined;
+  const frameId = frameOf(session);
+  try {
+    const named: Subject = { expression, ...(frameId !== undefined && { frameId }) };
+    const { memory, dtype } = await request(session, "tdb/tensor", named);
+    if (memory !== undefined) return { address: memory, dtype };
+    void vscode.window.showErrorMessage(vscode.l10n.t("TDB: {0} is computed, not in memory.", expression));
+  } catch (error) {
+    void vscode.window.showErrorMessage(vscode.l10n.t("TDB: {0}: {1}", expression, textOf(error)));
+  }
+  return undefined;
+}
+
 async function whoWrote(from: unknown): Promise<void> {
   const session = vscode.debug.activeDebugSession;
   const expression = expressionOf(from) ?? (await ask());
