@@ -68,7 +68,7 @@ BM1690 = Chip(
         static_by_offset=True,
         message_bits=9,
     ),
-    rules=replace(BM1690_RULES, sized_index=True, has_float8=True),
+    rules=replace(BM1690_RULES, sized_index=True, has_float8=True, idles_by_moves=False),
     static_tables=BM1690_TABLES,
     message_engines=3,
     same_commands={"sdma": "dma"},
