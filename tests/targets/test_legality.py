@@ -304,6 +304,21 @@ def test_a_zero_point_of_a_kernel_is_one_of_its_numbers(image: int, zero: int, l
     )
 
 
+@pytest.mark.parametrize("zero", [255, 256])
+def test_zero_points_of_a_table_are_looked_at_when_they_are_used(zero: int) -> None:
+    chip, memory = chip_named("BM1688"), empty(chip_named("BM1688"))
+    kind, descriptor = encoded(chip, "conv.normal", **{**CONV, **BYTES_CONV, "opd4_const": 0})
+    described = chip.describe(kind, descriptor, 0, {5: 16384})
+    table = described.binding.operands["kernel_zero"]
+    assert isinstance(table, View)
+    memory.write(table, np.full(table.shape, zero, np.uint16))
+    if zero < 256:
+        chip.execute(described, memory)
+        return
+    with pytest.raises(NotSimulated, match="a zero point of its kernel is not from -128 to 255"):
+        chip.execute(described, memory)
+
+
 def test_of_elements_that_overlap_the_last_one_stays() -> None:
     """In the order of n, c, h, w, whatever order is the fastest to write them in."""
     chip, memory = chip_named("BM1684X"), empty(chip_named("BM1684X"))

@@ -193,16 +193,16 @@ def narrows_what_it_requantises(bound: Bound) -> str:
     return "it requantises to 32 bits" if is_word else ""
 
 
-_ZERO_POINTS = {0: (-128, 255), 6: (-8, 15)}
+ZERO_POINTS = {0: (-128, 255), 6: (-8, 15)}
 """Least and greatest zero point of a kernel, by the format of the image."""
 
 
 def _has_kernel_zero(bound: Bound) -> str:
     """The zero point of a kernel is one of its numbers, with or without a sign."""
     f = bound.fields
-    if not (f.is_fused and f.conventions.convolution_zero and f.opd4_const) or f.opd0_prec not in _ZERO_POINTS:
+    if not (f.is_fused and f.conventions.convolution_zero and f.opd4_const) or f.opd0_prec not in ZERO_POINTS:
         return ""
-    zero, (least, most) = signed(f.register(ZERO_REGISTER), 16), _ZERO_POINTS[f.opd0_prec]
+    zero, (least, most) = signed(f.register(ZERO_REGISTER), 16), ZERO_POINTS[f.opd0_prec]
     return "" if least <= zero <= most else f"the zero point of its kernel is {zero}, beyond {least} to {most}"
 
 
