@@ -62,6 +62,8 @@ OF_BM1684 |= {"opd0_addr": LOCAL, "opd1_addr": LOCAL + 4096, "res0_addr": LOCAL 
 
 IDLE = dict.fromkeys(("src_nsize", "src_csize", "src_hsize", "src_wsize"), 0)
 """A move without any size."""
+ONE_COLUMN = {**MOVE, **STRIDES, "src_wsize": 1}
+BYTES_CONV = {"opd0_prec": 0, "opd1_prec": 0, "res0_prec": 0, "opd4_const": 1, "opd2_const": 1}
 
 RULES: list[tuple[str, dict[str, int], dict[str, int], str, dict[str, int]]] = [
     # command, its fields, what breaks the rule, what is said, and a change that keeps it
@@ -149,7 +151,27 @@ RULES: list[tuple[str, dict[str, int], dict[str, int], str, dict[str, int]]] = [
         MOVE,
         {"src_hsize": 0},
         "its source has no elements",
-        IDLE,
+        {"src_hsize": 1},
+    ),
+    ("dma.tensor", MOVE, IDLE, "its source has no elements", {}),
+    ("dma.tensor", ONE_COLUMN, {"src_wstride": 0}, "from column to column of its source is 0", {"dst_wstride": 0}),
+    (
+        "dma.tensor.transpose",
+        {**MOVE, **STRIDES, "src_nsize": 2, "dst_nstride": 16, "dst_cstride": 16},
+        {"dst_hstride": 7},
+        "elements of its destination overlap",
+        {"dst_hstride": 9, "dst_nstride": 32},
+    ),
+    ("dma.tensor.broadcast", {**MOVE, "dst_csize": 4}, {"dst_csize": 0}, "its destination has no elements", {}),
+    ("arith.div", {**SUM, "opd2_n_str": 1}, {"opd0_prec": 1, "opd1_prec": 1, "res0_prec": 1}, "it takes no f16", {}),
+    ("arith.max", {**SUM, **BYTES, "tsk_opd_num": 1}, {"opd1_prec": 3}, "8-bit integers with 16-bit integers", {}),
+    ("mm2.nn", PRODUCT, {"opd0_prec": 6, "res0_prec": 4}, "its left matrix cannot be 4-bit integers", {}),
+    (
+        "quant.rq0",
+        {**QUANT, "res0_prec": 0},
+        {"opd2_n_str": 5 << 3},
+        "its rounding has the code 5",
+        {"opd2_n_str": 4 << 3},
     ),
     (
         "dma.tensor",
@@ -233,6 +255,34 @@ OF_MOVES |= {
             "it takes no f16",
         ),
         ("BM1684X", "dma.masked_select", {**IDLE}, {}, "its source has no elements"),
+        (
+            "BM1690",
+            "dma.general",
+            {"dst_start_addr_h13": 31 << 8, "src_cstride": 4},
+            {"src_cstride": 0},
+            "its source has no elements",
+        ),
+        ("BM1688", "arith.logic_shift", {**SUM, **BYTES, "opd1_sign": 1}, {"opd1_sign": 0}, "its amount has no sign"),
+        ("CV184X", "arith.add", SUM, {"opd0_prec": 1, "opd1_prec": 1, "res0_prec": 1}, "it takes no f16"),
+        ("CV184X", "pord.maxpooling", WINDOW, {"opd0_prec": 1, "res0_prec": 1}, "it takes no f16"),
+        (
+            "BM1690",
+            "arith.sub",
+            {**SUM, "opd0_prec": 7, "opd1_prec": 7},
+            {"opd1_prec": 2},
+            "it mixes 8-bit floats with f32",
+        ),
+        ("BM1690", "arith.mul", {**SUM, "opd0_prec": 7}, {"res0_prec": 1}, "it mixes 8-bit floats with f32 with f16"),
+        ("BM1688", "conv.normal", {**CONV, **BYTES_CONV}, {"rq": 1, "res0_prec": 4}, "it requantises to 32 bits"),
+        ("BM1688", "conv.normal", {**CONV, **BYTES_CONV}, {"opd1_prec": 3}, "8-bit integers with 16-bit integers"),
+        (
+            "BM1690",
+            "conv.normal",
+            {**CONV, **BYTES_CONV},
+            {"opd0_prec": 6, "opd1_prec": 6},
+            "its image cannot be 4-bit",
+        ),
+        ("BM1688", "pord.depthwise", {**DEPTHWISE, "res0_prec": 2}, {"opd0_prec": 1}, "it mixes f16 with f32"),
     ],
 )
 def test_a_rule_of_a_chip(
@@ -241,6 +291,63 @@ def test_a_rule_of_a_chip(
     chip = chip_named(name)
     assert text in chip.illegal(command(chip, mnemonic, **{**fields, **breaks}))
     assert not breaks or text not in chip.illegal(command(chip, mnemonic, **fields))
+
+
+@pytest.mark.parametrize(("image", "zero", "legal"), [(0, 255, 1), (0, 256, 0), (0, -128, 1), (6, 15, 1), (6, -9, 0)])
+def test_a_zero_point_of_a_kernel_is_one_of_its_numbers(image: int, zero: int, legal: int) -> None:
+    """It is in a register; its limits are those of the kernel's format, with or without a sign."""
+    chip = chip_named("BM1688")
+    kind, descriptor = encoded(chip, "conv.normal", **{**CONV, **BYTES_CONV, "opd0_prec": image, "opd1_prec": image})
+    text = chip.illegal(chip.describe(kind, descriptor, 0, {5: zero & 0xFFFFFFFF}))
+    assert text == (
+        "" if legal else f"the zero point of its kernel is {zero}, beyond {'-128 to 255' if not image else '-8 to 15'}"
+    )
+
+
+@pytest.mark.parametrize("zero", [255, 256])
+def test_zero_points_of_a_table_are_looked_at_when_they_are_used(zero: int) -> None:
+    chip, memory = chip_named("BM1688"), empty(chip_named("BM1688"))
+    kind, descriptor = encoded(chip, "conv.normal", **{**CONV, **BYTES_CONV, "opd4_const": 0})
+    described = chip.describe(kind, descriptor, 0, {5: 16384})
+    table = described.binding.operands["kernel_zero"]
+    assert isinstance(table, View)
+    memory.write(table, np.full(table.shape, zero, np.uint16))
+    if zero < 256:
+        chip.execute(described, memory)
+        return
+    with pytest.raises(NotSimulated, match="a zero point of its kernel is not from -128 to 255"):
+        chip.execute(described, memory)
+
+
+def test_of_elements_that_overlap_the_last_one_stays() -> None:
+    """In the order of n, c, h, w, whatever order is the fastest to write them in."""
+    chip, memory = chip_named("BM1684X"), empty(chip_named("BM1684X"))
+    fields = {
+        **SUM,
+        "tsk_opd_num": 1,
+        "res0_n": 3,
+        "res0_c": 1,
+        "res0_h": 2,
+        "res0_w": 2,
+        "opd0_prec": 4,
+        "res0_prec": 4,
+    }
+    steps = {"res0_str": 3, "res0_n_str": 1, "res0_c_str": 1, "res0_h_str": 2, "res0_w_str": 1}
+    described = command(chip, "arith.copy", **{**fields, **steps})
+    source = described.binding.operands["left"]
+    assert isinstance(source, View)
+    memory.write(source, np.arange(12, dtype=np.uint32).reshape(3, 1, 2, 2))
+    chip.execute(described, memory)
+    words = memory.local()[0, fields["res0_addr"] :][:24].view(np.uint32)
+    assert words.tolist() == [0, 4, 8, 9, 10, 11]
+
+
+@pytest.mark.parametrize("precision", [1, 2, 5])
+def test_the_bias_of_a_convolution_of_float32_is_float32(precision: int) -> None:
+    described = command(
+        chip_named("BM1690"), "conv.normal", **{**CONV, "opd2_prec": precision, "opd2_const": 0, "opd1_prec": 2}
+    )
+    assert described.binding.operands["bias"].dtype.name == "f32"
 
 
 def test_a_depthwise_sum_is_held_in_32_bits() -> None:

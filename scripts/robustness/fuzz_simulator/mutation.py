@@ -260,7 +260,10 @@ def move_into_bench(v: Variant) -> None:
 
 
 def with_registers(case: Case, random: Random) -> Case:
-    """The case with configuration registers of its own, where the chip has them: the library keeps what was last."""
+    """The case with configuration registers of its own, where the chip has them: the library keeps what was last.
+
+    They hold numbers, or where the command takes those from tables, places of local memory.
+    """
     kind = _register_writer(case.chip.instruction_set)
     if kind is None:
         return case
@@ -271,6 +274,9 @@ def with_registers(case: Case, random: Random) -> Case:
         32: -int(random.integers(0, 40)) & 0xFF,
         33: int(random.integers(-100, 100)) & 0xFFFF,
     }
+    own = {shared_name(name): value for name, value in case.instruction.decode(case.descriptor).items()}
+    area = case.chip.geometry.lane_bytes // 16
+    registers |= {register: number * area for register, flag, number in _TABLES if not own.get(flag, 1)}
     numbers = list(registers)
     names = {shared_name(name): name for name, _, _ in writer.fields}
     setup = []
@@ -280,6 +286,10 @@ def with_registers(case: Case, random: Random) -> Case:
         blank = _blank(case, kind)
         setup.append(writer.encode(blank, **{names[name]: value for name, value in values.items()}))
     return replace(case, registers=registers, register_setup=tuple(setup))
+
+
+_TABLES = ((5, "opd4_const", 10), (6, "opd5_const", 12))
+"""Registers of tables, the flag of numbers in their place, and the part of the lanes that a table is in."""
 
 
 @cache

@@ -16,16 +16,19 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.addresses import whole_number
+from tdb_dap.engine.hardware.apart import has_apart
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.rectangles import do_meet
 from tdb_dap.engine.hardware.runs import Runs, merged
-from tdb_dap.engine.hardware.views import Layout, Operand, Segment, View, as_bytes
+from tdb_dap.engine.hardware.views import Layout, Operand, Segment, View, as_bytes, template
 from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadExpression
 
 _MOST_RUNS = 1 << 18
 _MOST_BYTES = 1 << 48
 """Of an address; beyond what any chip has."""
+_MOST_ELEMENTS = 1 << 26
+"""Of a tensor whose elements are compared with each other; larger ones count as overlapping."""
 
 _NUMBER = r"0x[0-9a-fA-F]+|\d+"
 _PART = rf"(?:{_NUMBER})\+(?:{_NUMBER})(?:\*(?:{_NUMBER})/(?:{_NUMBER}))?"
@@ -115,6 +118,20 @@ def share_a_byte(one: Operand, other: Operand) -> bool:
     if not isinstance(one, View) or not isinstance(other, View) or one.space is not other.space:
         return False
     return do_meet(one, other) and ByteRanges.of(one).overlaps(ByteRanges.of(other))
+
+
+def has_overlaps(view: View) -> bool:
+    """Whether two elements of a tensor have a byte in common."""
+    return template(view)[0].has("overlaps", lambda: not has_apart(view) and _shares_bytes(view))
+
+
+def _shares_bytes(view: View) -> bool:
+    """The same, by the place of each element."""
+    shared, itemsize = template(view)[0], view.dtype.itemsize
+    if view.size > _MOST_ELEMENTS or (view.lane_mask is None and shared.size > shared.stop - shared.start):
+        return True
+    starts = np.sort(element_offsets(view), axis=None)
+    return bool((np.diff(starts[starts >= 0]) < itemsize).any())
 
 
 def parse(text: str) -> ByteRanges:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.hardware import int4
+from tdb_dap.engine.hardware.byte_ranges import element_offsets, has_overlaps
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.views import Layout, Template, View, template
@@ -28,6 +29,9 @@ Bytes = NDArray[np.uint8]
 
 _BLOCK = 1 << 20
 _MOST_NAMED = 4
+
+_BY_STEPS = (Layout.STRIDE, Layout.STRIDE_XN, Layout.DMA_STRIDE)
+"""Layouts whose steps are in the command, so that elements may be over each other."""
 
 _MANY = 8
 """Regions of DDR from which on they are not looked through one by one."""
@@ -348,6 +352,9 @@ class Memory:
         if view.dtype.per_byte > 1:
             int4.write(view, bits, lambda start, stop: self._bytes(view, start, stop))
             return
+        if view.layout in _BY_STEPS and has_overlaps(view):
+            self._write_in_order(view, bits)
+            return
         shared, shift, elements = self._whole(view)
         if elements is not None:
             elements[...] = bits.reshape(elements.shape)
@@ -357,6 +364,15 @@ class Memory:
             bits = bits.copy()  # it may be part of this memory: later pieces are not to see earlier ones
         for index, piece in pieces:
             piece[...] = bits[index].reshape(piece.shape)
+
+    def _write_in_order(self, view: View, bits: Array) -> None:
+        """Store words some of which share bytes: the last one in the order of n, c, h, w stays."""
+        shared, shift = template(view)
+        data = self._bytes(view, shared.start + shift, shared.stop + shift)
+        starts, words = element_offsets(view).reshape(-1), np.ascontiguousarray(bits).reshape(-1)
+        is_there = starts >= 0  # or in a lane that is left out
+        places = starts[is_there, None] - shared.start - shift + np.arange(view.dtype.itemsize)
+        data[places] = words[is_there].view(np.uint8).reshape(places.shape)
 
 
 def _restore(old: Bytes, fresh: Bytes) -> None:

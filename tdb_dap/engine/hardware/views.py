@@ -12,6 +12,7 @@ words are laid out as 32-bit elements are in the plain layout of that name.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from enum import Enum
 from functools import cached_property
 from itertools import groupby
@@ -232,7 +233,7 @@ def strides_of(
     return (-(-(channels + first_lane) // geometry.lanes) * step, step, row, 1)
 
 
-class Template(Struct, frozen=True):
+class Template(Struct, frozen=True, dict=True):
     """Properties that views share which differ in their address only."""
 
     segments: tuple[Segment, ...]
@@ -246,6 +247,14 @@ class Template(Struct, frozen=True):
     """At most as many different bytes."""
     single: Segment | None
     """The only segment, if it has the shape of the view."""
+
+    def has(self, what: str, look: Callable[[], bool]) -> bool:
+        """Whether they have another such property, by ``look``, which is called once."""
+        known = self.__dict__
+        if what not in known:
+            known[what] = look()
+        is_so: bool = known[what]
+        return is_so
 
 
 def _template(view: View) -> Template:

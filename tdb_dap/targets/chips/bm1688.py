@@ -37,6 +37,8 @@ BM1688 = Chip(
         reciprocal=Reciprocal.TRUE_ZEROS,
         signs_distance=True,
         drops_bits=True,
+        divides_by_steps=True,
+        convolves_int4=True,
         counts_numbers=True,
     ),
     static_tables=BM1688_TABLES,

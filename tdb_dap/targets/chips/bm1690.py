@@ -45,6 +45,8 @@ BM1690_RULES = Rules(
     lacks=("arith@23", "arith@28"),
 )
 
+_OWN_RULES = replace(BM1690_RULES, sized_index=True, has_float8=True, idles_by_moves=False)
+
 BM1690 = Chip(
     name="BM1690",
     table="bm1690",
@@ -68,7 +70,7 @@ BM1690 = Chip(
         static_by_offset=True,
         message_bits=9,
     ),
-    rules=replace(BM1690_RULES, sized_index=True, has_float8=True),
+    rules=_OWN_RULES,
     static_tables=BM1690_TABLES,
     message_engines=3,
     same_commands={"sdma": "dma"},
@@ -94,10 +96,11 @@ BM1690 = Chip(
     ),
 )
 
-# The compiler emits BM1690 commands for it; only the L2 is smaller.
+# The compiler emits BM1690 commands for it; the L2 is smaller, and linear moves look at their sizes if they have steps.
 BM1690E = replace(
     BM1690,
     name="BM1690E",
+    rules=replace(_OWN_RULES, strided_by_sizes=True),
     geometry=replace(BM1690.geometry, l2_bytes=16 << 20),
     vendor_library=replace(
         _EMULATOR, file="libtpuv7.1_emulator.so", kernel_module="libbm1690e_kernel_module.so", cores=4

@@ -34,6 +34,7 @@ SG2380 = Chip(
     rules=replace(
         BM1690_RULES,
         strided_by_sizes=True,
+        convolves_int4=True,
         absent_bias=("conv", "mm"),
         symmetric_floats=False,
         symmetric_halves=("f16", "bf16"),

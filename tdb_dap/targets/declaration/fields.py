@@ -87,6 +87,10 @@ class Conventions(Struct, frozen=True, kw_only=True):
     ``sized_index``: the position of a tap that is the largest or smallest has the width of a format in the command;
     ``strided_by_sizes``: a linear move with ``stride_enable`` is as long as its four sizes say, a broadcast without c;
     ``adds_halves``: products of 16-bit floats are added to an old result;
+    ``computes_f16``: elements and windows may be f16; ``divides_halves``: 16-bit floats are divided;
+    ``convolves_int4``: there are convolutions of integers of 4 bits, as far as known;
+    ``divides_by_steps``: a copy from or to DDR has a step from column to column, also of one column;
+    ``idles_by_moves``: a linear move may have no elements;
     ``ddr_start``: the byte that moves call the first one of DDR.
     """
 
@@ -101,6 +105,11 @@ class Conventions(Struct, frozen=True, kw_only=True):
     sized_index: bool = False
     strided_by_sizes: bool = False
     adds_halves: bool = False
+    computes_f16: bool = True
+    divides_halves: bool = True
+    convolves_int4: bool = False
+    divides_by_steps: bool = False
+    idles_by_moves: bool = True
     ddr_start: int = 0
 
 

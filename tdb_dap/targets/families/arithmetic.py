@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import SI8, UI16, DType
@@ -76,7 +78,7 @@ def _result_sign(f: Fields) -> int:
 _OF_ONE_WIDTH = (MAX, MIN, AND, OR, XOR, COPY, ABSOLUTE, CLAMP, COPY_BATCH)
 _SHIFTS = (LOGIC_SHIFT, ARITHMETIC_SHIFT, ROTATE)
 _SHIFTED = (ADD, SUB, MUL, ADD_SATURATE, SUB_SATURATE, MUL_SATURATE)
-_FLOAT32 = 2
+_HALF, _FLOAT32 = 1, 2
 _ROUNDINGS = 5
 """Codes of roundings to integers."""
 _MOST_SHIFT = 32
@@ -89,45 +91,90 @@ _FLOATS_ONLY = (DIVIDE, DISTANCE)
 def _formats(bound: Bound) -> str:
     """Numbers of one kind throughout: floats of one format, or integers, of one width where nothing widens them."""
     f, sub = bound.fields, bound.fields.sub
-    third = bound.operands.get("third")
-    if sub in _SHIFTED and isinstance(third, Constant) and not -64 < third.value <= _MOST_SHIFT:
-        return f"it shifts its result by {third.value} bits"
     if sub == CAST and f.opd2_n_str >= _ROUNDINGS and f.opd0_prec in FLOATS and f.res0_prec in WORDS:
         return f"its rounding has the code {f.opd2_n_str}"
-    if sub == CAST and INT4 in (f.opd0_prec, f.res0_prec) and not f.conventions.has_int4:
-        return f"it takes no {named(INT4)}"
+    codes = _codes(bound)
+    lacking = {
+        code for code, is_there in ((INT4, f.conventions.has_int4), (_HALF, f.conventions.computes_f16)) if not is_there
+    }
+    if sub == CAST and lacking.intersection(codes):
+        return f"it takes no {named(next(code for code in codes if code in lacking))}"
     if sub in (CAST, EU_INDEX, NPU_INDEX, MUL_CAST):
         return ""
-    is_number = f.tsk_opd_num > 1 and isinstance(bound.operands.get("right"), Constant)
-    if sub in _SHIFTS and is_number and (f.opd1_prec, f.opd1_sign) != (0, 1):
-        return "its amount is no signed number of 8 bits"
     if sub in _SELECT and isinstance(bound.operands.get("third"), View):
         return "the numbers that it chooses from are a tensor"
-    takes_right = f.tsk_opd_num > 1 and "right" in bound.operands and sub not in _SHIFTS
-    codes = [f.opd0_prec, *([f.opd1_prec] if takes_right else ()), f.res0_prec]
     if sub in _SELECT:
         pairs = [(f.opd0_prec, f.opd1_prec), (f.opd2_prec, f.res0_prec)]
         wrong = [pair for pair in pairs if pair[0] != pair[1]]
-        return f"it mixes {named(wrong[0][0])} with {named(wrong[0][1])}" if wrong else ""
+        return f"it mixes {named(wrong[0][0])} with {named(wrong[0][1])}" if wrong else _lacking(codes, lacking)
     integers = WORDS | {INT4} if f.conventions.has_int4 else WORDS
     if sub in _INTEGERS_ONLY and not integers.issuperset(codes):
         return f"it takes no {named(next(code for code in codes if code not in integers))}"
     if sub in _FLOATS_ONLY and not FLOATS.issuperset(codes):
         return f"it takes no {named(next(code for code in codes if code not in FLOATS))}"
-    if sub == MAC and FLOATS.issuperset(codes) and set(codes) != {_FLOAT32} and not f.conventions.adds_halves:
+    is_wide = (sub == MAC and not f.conventions.adds_halves) or (sub == DIVIDE and not f.conventions.divides_halves)
+    if is_wide and FLOATS.issuperset(codes) and set(codes) != {_FLOAT32}:
         return f"it takes no {named(next(code for code in codes if code != _FLOAT32))}"
-    if sub == MAC and WORDS.issuperset(codes):
-        if f.opd0_prec or f.opd1_prec or f.res0_prec == 4:
-            return "it makes integers of 8 or 16 bits out of integers of 8 bits, and no others"
-        if isinstance(bound.operands.get("third"), View):
-            return "its shifts are a tensor"
     are_words = integers.issuperset(codes)
-    mixes_bytes = FLOAT8 in codes[:-1] and FLOATS.issuperset(codes)  # 8-bit floats with others, where a chip has them
-    if len(set(codes)) > 1 and not mixes_bytes and (not are_words or sub in _OF_ONE_WIDTH):
+    if len(set(codes)) > 1 and not _mixes_bytes(sub, codes) and (not are_words or sub in _OF_ONE_WIDTH):
         return f"it mixes {' with '.join(named(code) for code in dict.fromkeys(codes))}"
-    if sub in (MAX, MIN) and are_words and takes_right and f.opd0_sign != f.opd1_sign:
+    if sub in (MAX, MIN) and are_words and f.opd0_sign != f.opd1_sign:
         return "it mixes signed with unsigned numbers"
-    return ""
+    return _lacking(codes, lacking)
+
+
+def _lacking(codes: Sequence[int], lacking: Collection[int]) -> str:
+    """Formats that are not there on a chip."""
+    return next((f"it takes no {named(code)}" for code in codes if code in lacking and code in FLOATS), "")
+
+
+def _codes(bound: Bound) -> list[int]:
+    """Formats of the left operand, of the right one, and of the result.
+
+    That of the right one counts where it is announced, and in some operations also where it is not.
+    """
+    f, sub = bound.fields, bound.fields.sub
+    is_announced = f.tsk_opd_num > 1 and "right" in bound.operands
+    takes_right = sub not in _SHIFTS and sub not in _UNARY and (is_announced or sub in _OF_ONE_WIDTH)
+    return [f.opd0_prec, *([f.opd1_prec] if takes_right else ()), f.res0_prec]
+
+
+_WITH_BYTES: dict[int, tuple[int, ...]] = {
+    FLOAT8: (FLOAT8, _HALF, _FLOAT32),
+    _HALF: (_HALF, _FLOAT32),
+    _FLOAT32: (_FLOAT32,),
+}
+"""Formats of what 8-bit floats make with another number, by that of the number."""
+
+
+def _mixes_bytes(sub: int, codes: Sequence[int]) -> bool:
+    """Whether 8-bit floats are added to, or multiplied with, floats of other formats, or subtracted from each other."""
+    if sub not in (MUL, ADD, SUB) or len(codes) < 3 or codes[0] != FLOAT8:
+        return False
+    return codes[2] in _WITH_BYTES.get(codes[1], ()) and (sub != SUB or codes[1] == FLOAT8)
+
+
+def _shifts(bound: Bound) -> str:
+    """Amounts have a sign, in the command they are bytes; what a product is shifted by is in the command."""
+    f, sub = bound.fields, bound.fields.sub
+    third = bound.operands.get("third")
+    if sub in _SHIFTED and isinstance(third, Constant) and not -64 < third.value <= _MOST_SHIFT:
+        return f"it shifts its result by {third.value} bits"
+    is_number = f.tsk_opd_num > 1 and isinstance(bound.operands.get("right"), Constant)
+    if sub in _SHIFTS and is_number and (f.opd1_prec, f.opd1_sign) != (0, 1):
+        return "its amount is no signed number of 8 bits"
+    if sub in _SHIFTS and f.has("sym_range") and not f.opd1_sign:
+        return "its amount has no sign"
+    if sub != MAC or not WORDS.issuperset(_codes(bound)):
+        return ""
+    widths = (0, 3) if f.has("sym_range") else (3,)
+    if f.opd0_prec or f.opd1_prec or f.res0_prec not in widths:
+        return (
+            f"it makes integers of {'8 or 16' if 0 in widths else '16'} bits out of integers of 8 bits, and no others"
+        )
+    if f.has("sym_range") and f.opd2_prec != 3:
+        return f"its shifts are {named(f.opd2_prec)}, and not {named(3)}"
+    return "its shifts are a tensor" if isinstance(third, View) else ""
 
 
 @family("arith", registers=("sAR", "AR"))
@@ -162,7 +209,7 @@ class Arithmetic:
     )
     old = operand("res0", RESULT_SHAPE, "res0_str", sign=1, constant=False, hidden=True, when=lambda f: f.sub == MAC)
     result = result_("res0", RESULT_SHAPE, "res0_str", sign=_result_sign)
-    rules = (_formats,)
+    rules = (_shifts, _formats)
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, int]:

@@ -24,7 +24,18 @@ from tdb_dap.targets.declaration.family import (
 )
 from tdb_dap.targets.declaration.fields import FLOAT8, Fields
 from tdb_dap.targets.declaration.rows import Condition
-from tdb_dap.targets.families.formats import adds_to_wide_sums, among, named, of_one_half, sums
+from tdb_dap.targets.families.formats import (
+    adds_to_wide_sums,
+    among,
+    named,
+    of_one_format,
+    of_one_half,
+    sums,
+    takes_f16,
+)
+
+_FLOAT32 = 2
+"""Its code."""
 
 WINDOW: dict[str, AttributeValue] = {
     "kernel": ("opd1_h", "opd1_w"),
@@ -49,9 +60,13 @@ def is_float(f: Fields) -> bool:
 
 
 def _bias_dtype(f: Fields) -> DType:
-    """Float bias; 8-bit data: a 32-bit bias where requantisation is fused, else the kernel zero point."""
+    """Float bias; 8-bit data: a 32-bit bias where requantisation is fused, else the kernel zero point.
+
+    That of an image in float32 is float32, whatever its field says.
+    """
     if is_float(f):
-        return f.tiu_dtype(f.opd2_prec, f.opd2_sign) if f.has("opd2_prec") and f.opd2_prec in (1, 5) else F32
+        is_half = f.has("opd2_prec") and f.opd2_prec in (1, 5) and f.opd0_prec != _FLOAT32
+        return f.tiu_dtype(f.opd2_prec, f.opd2_sign) if is_half else F32
     return SI32 if f.is_fused else f.tiu_dtype(0, f.opd2_sign)
 
 
@@ -171,6 +186,26 @@ def scales_8_bits(bound: Bound) -> str:
     return "it scales floats that are wider than 8 bits" if is_wide else ""
 
 
+def narrows_what_it_requantises(bound: Bound) -> str:
+    """Sums of integers are requantised to 8 or 16 bits."""
+    f = bound.fields
+    is_word = f.is_fused and f.rq and f.res0_prec == 4 and not is_float(f)
+    return "it requantises to 32 bits" if is_word else ""
+
+
+ZERO_POINTS = {0: (-128, 255), 6: (-8, 15)}
+"""Least and greatest zero point of a kernel, by the format of the image."""
+
+
+def _has_kernel_zero(bound: Bound) -> str:
+    """The zero point of a kernel is one of its numbers, with or without a sign."""
+    f = bound.fields
+    if not (f.is_fused and f.conventions.convolution_zero and f.opd4_const) or f.opd0_prec not in ZERO_POINTS:
+        return ""
+    zero, (least, most) = signed(f.register(ZERO_REGISTER), 16), ZERO_POINTS[f.opd0_prec]
+    return "" if least <= zero <= most else f"the zero point of its kernel is {zero}, beyond {least} to {most}"
+
+
 def bias_is_float(bound: Bound) -> str:
     """A bias of floats in memory has a field that says which."""
     f, bias = bound.fields, bound.operands.get("bias")
@@ -256,8 +291,12 @@ class Convolution:
     )
     result = result_(sign=_result_sign, vendor=_result_as_listed)
     rules = (
-        among("opd0_prec", {0, 1, 2, 5, 6, 7}, "image"),
+        among("opd0_prec", lambda f: {0, 1, 2, 5, 7} | ({6} if f.conventions.convolves_int4 else set()), "image"),
+        takes_f16,
+        of_one_format,
         among("res0_prec", sums, "result"),
+        narrows_what_it_requantises,
+        _has_kernel_zero,
         window_fits,
         scales_8_bits,
         adds_to_wide_sums,

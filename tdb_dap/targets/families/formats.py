@@ -44,6 +44,19 @@ def among(field: str, allowed: Collection[int] | Callable[[Fields], Collection[i
     return rule
 
 
+def of_one_format(bound: Bound) -> str:
+    """Both factors of a product have one format, where a command names both."""
+    f = bound.fields
+    is_mixed = f.has("opd1_prec") and f.opd1_prec != f.opd0_prec
+    return f"it mixes {named(f.opd0_prec)} with {named(f.opd1_prec)}" if is_mixed else ""
+
+
+def takes_f16(bound: Bound) -> str:
+    """Not every chip computes windows of f16."""
+    is_lacking = bound.fields.opd0_prec == 1 and not bound.fields.conventions.computes_f16
+    return f"it takes no {named(1)}" if is_lacking else ""
+
+
 def moved_as_they_are(f: Fields) -> frozenset[int]:
     """Formats of numbers that are not interpreted; where the sign tells bf16 it has no code."""
     return frozenset({0, 1, 2, 3, 4}) if f.conventions.halves_by_sign else frozenset({0, 1, 2, 3, 4, 5})

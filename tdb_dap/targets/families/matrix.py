@@ -19,12 +19,13 @@ from tdb_dap.targets.families.convolution import (
     bias_is_float,
     fused_attributes,
     is_float,
+    narrows_what_it_requantises,
     requantisation_table,
     requantises_from_table,
     scales_8_bits,
     signed,
 )
-from tdb_dap.targets.families.formats import WORDS, adds_to_wide_sums, among, of_one_half, sums
+from tdb_dap.targets.families.formats import WORDS, adds_to_wide_sums, among, of_one_format, of_one_half, sums
 
 NN, NT, TT = 4, 5, 6
 
@@ -66,12 +67,6 @@ def _result_sign(f: Fields) -> int:
     return f.res0_sign if f.is_fused else 1
 
 
-def _narrows_what_it_requantises(bound: Bound) -> str:
-    """Sums of integers are requantised to 8 or 16 bits."""
-    f = bound.fields
-    return "it requantises to 32 bits" if f.is_fused and f.rq and f.res0_prec == 4 else ""
-
-
 @family("mm", registers=("sMM", "MM"))
 class MatrixMultiply:
     """result = left x right (+ bias row) (+ old); ``l_trans`` swaps rows and columns of the left operand.
@@ -110,7 +105,7 @@ class MatrixMultiply:
         among("opd0_prec", {0, 2}, "left matrix"),
         among("res0_prec", lambda f: {2} if f.opd0_prec == 2 else WORDS, "result"),
         adds_to_wide_sums,
-        _narrows_what_it_requantises,
+        narrows_what_it_requantises,
     )
 
     @staticmethod
@@ -266,14 +261,15 @@ class MatrixMultiply2:
     )
     result = result_("res0", ("res0_c", "res0_w"), Layout.MATRIX2, sign=_result_sign)
     rules = (
-        among("opd0_prec", {0, 1, 5, 6, 7}, "left matrix"),
+        among("opd0_prec", lambda f: {0, 1, 5, 6, 7} if f.conventions.has_int4 else {0, 1, 5}, "left matrix"),
+        of_one_format,
         among("res0_prec", _formats_of_result, "result"),
         scales_8_bits,
         _fit_together,
         adds_to_wide_sums,
         bias_is_float,
         of_one_half,
-        _narrows_what_it_requantises,
+        narrows_what_it_requantises,
         _scales_alone,
     )
 

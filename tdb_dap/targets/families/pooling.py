@@ -14,6 +14,7 @@ from tdb_dap.targets.families.convolution import (
     as_listed,
     fused_attributes,
     is_float,
+    narrows_what_it_requantises,
     requantisation_table,
     scale_table,
     scales_8_bits,
@@ -21,7 +22,7 @@ from tdb_dap.targets.families.convolution import (
     window_attributes,
     window_fits,
 )
-from tdb_dap.targets.families.formats import among, named, same, sums
+from tdb_dap.targets.families.formats import among, named, same, sums, takes_f16
 
 DEPTHWISE, AVERAGE, DEPTHWISE_RELU, MINIMUM, MAXIMUM = 0, 1, 2, 3, 4
 BOX_DEPTHWISE, BOX_AVERAGE, BOX_MAXIMUM = 5, 6, 7
@@ -104,6 +105,19 @@ def _bias_is_wide(bound: Bound) -> str:
     return "" if f.opd2_prec == 4 else f"its bias cannot be {named(f.opd2_prec)}"
 
 
+_DEPTHWISE = (DEPTHWISE, DEPTHWISE_RELU, BOX_DEPTHWISE)
+
+
+def _keeps_halves(bound: Bound) -> str:
+    """Depthwise sums of 16-bit floats have their format; so have averages where the sign tells formats."""
+    f = bound.fields
+    if f.sub in _DEPTHWISE and f.opd0_prec == 2 and not f.conventions.computes_f16:
+        return f"it takes no {named(2)}"
+    is_kept = f.sub in _DEPTHWISE or (f.sub in (AVERAGE, BOX_AVERAGE) and f.conventions.halves_by_sign)
+    is_other = is_kept and f.opd0_prec in (1, 5) and f.res0_prec != f.opd0_prec
+    return f"it mixes {named(f.opd0_prec)} with {named(f.res0_prec)}" if is_other else ""
+
+
 def _averages_by_a_constant(bound: Bound) -> str:
     f = bound.fields
     if f.sub not in (AVERAGE, BOX_AVERAGE) or not isinstance(bound.operands.get("kernel"), View):
@@ -116,7 +130,7 @@ def _shifts_within_words(bound: Bound) -> str:
     f = bound.fields
     if f.is_fused or is_float(f):
         return ""
-    shift = right_shift(f) if f.sub in (DEPTHWISE, DEPTHWISE_RELU, BOX_DEPTHWISE) else 0
+    shift = right_shift(f) if f.sub in _DEPTHWISE else 0
     left = -signed(f.opd2_addr, 32) if f.sub in (AVERAGE, BOX_AVERAGE) else 0
     return f"it shifts by {max(shift, left)} bits" if max(shift, left) > 31 else ""
 
@@ -160,6 +174,9 @@ class Pooling:
         same("opd0_prec", "res0_prec", sub=(MINIMUM, MAXIMUM, BOX_MAXIMUM)),
         among("opd0_prec", {0, 1, 2, 5, 7}, "image"),
         among("res0_prec", sums, "result"),
+        takes_f16,
+        _keeps_halves,
+        narrows_what_it_requantises,
         _window_fits,
         scales_8_bits,
         _has_one_sign,

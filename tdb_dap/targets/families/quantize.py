@@ -161,14 +161,14 @@ def _has_groups(bound: Bound) -> str:
     return "the scales of its groups are a number" if isinstance(bound.operands["group_table"], Constant) else ""
 
 
-_ROUNDINGS = 7
-"""Codes of roundings, from 0 on."""
+_ROUNDINGS = {RQ0: 5, RQ1: 7, DQ1: 7}
+"""Codes of roundings, from 0 on: of floats to integers, and of shifts."""
 
 
 def _rounds_as_known(bound: Bound) -> str:
     f = bound.fields
     code = f.opd2_n_str >> 3 if f.sub == RQ0 else f.opd2_n_str
-    return f"its rounding has the code {code}" if f.sub in (RQ0, RQ1, DQ1) and code >= _ROUNDINGS else ""
+    return f"its rounding has the code {code}" if f.sub in _ROUNDINGS and code >= _ROUNDINGS[f.sub] else ""
 
 
 def _shifts_within_words(bound: Bound) -> str:

@@ -18,7 +18,7 @@ from tdb_dap.targets.arithmetic.stored import Unplanned, Value
 from tdb_dap.targets.arithmetic.sums import Group
 from tdb_dap.targets.arithmetic.windows import border, offsets, padded, windows
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.convolution import ZERO_REGISTER
+from tdb_dap.targets.families.convolution import ZERO_POINTS, ZERO_REGISTER
 from tdb_dap.targets.semantics.finish import channel_scale, limited, rectified, requantisation, scaled, table_of
 from tdb_dap.targets.semantics.registry import Convolved, Operation, multiplies, semantics
 
@@ -249,5 +249,9 @@ def _kernel_zero(x: Operation) -> Array:
         return np.zeros((1, 1, 1, 1), np.int64)
     table = x.get("kernel_zero")
     if table is not None:
-        return table.numbers.astype(np.int64).reshape(-1, 1, 1, 1)
+        numbers = table.numbers.astype(np.int64)
+        least, most = ZERO_POINTS.get(f.opd0_prec, (numbers.min(), numbers.max()))
+        if numbers.min() < least or numbers.max() > most:
+            raise NotSimulated(f"a zero point of its kernel is not from {least} to {most}")
+        return numbers.reshape(-1, 1, 1, 1)
     return np.array(signed(f.register(ZERO_REGISTER), 16)).reshape(1, 1, 1, 1)

@@ -93,10 +93,10 @@ def _strides(f: Fields, side: str) -> tuple[int, ...]:
 
 def _matrix_strides(f: Fields, side: str) -> tuple[int, ...]:
     """Rows of a block start at a line of their own, those of the dense side follow each other, if nothing is said."""
-    n, c, h, _ = f.four(side, "stride")
+    n, c, h, w = f.four(side, "stride")
     if _is_local(f, side):
         in_line = f.geometry.eu_bytes // _dtype(f).itemsize
-        return (n if f.stride_enable else -(-_block(f, side) // in_line) * in_line), c, 0, 1
+        return (n, c, 0, w) if f.stride_enable else (-(-_block(f, side) // in_line) * in_line, c, 0, 1)
     return 0, 0, h if f.stride_enable else f.four(side, "size")[3], 1
 
 
@@ -128,6 +128,8 @@ def _row(side: str) -> Row:
 
 _MOST_COLUMNS = 1 << 15
 """Of a step from column to column."""
+_MOST_READ = (1 << 12) - 1
+"""The same of a tensor that is read, and of one that is filled."""
 
 
 def _is_enabled(bound: Bound) -> str:
@@ -173,6 +175,8 @@ def _steps_by_one(bound: Bound) -> str:
     f = bound.fields
     if max(f.src_wstride, f.dst_wstride) > _MOST_COLUMNS:
         return f"its step from column to column is {max(f.src_wstride, f.dst_wstride)}"
+    if f.src_wstride > _MOST_READ and f.stride_enable and not is_matrix(f) and not is_linear(f):
+        return f"the step from column to column of its source is {f.src_wstride}, and {_MOST_READ} is the most"
     wrong = f.sub == SWAP and f.stride_enable and (f.src_wstride, f.dst_wstride) != (1, 1)
     return "its step from column to column is not 1" if wrong else ""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tdb_dap.engine.hardware.apart import has_apart
+from tdb_dap.engine.hardware.byte_ranges import has_overlaps
 from tdb_dap.engine.hardware.views import Constant, Layout, View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import RESULT_SHAPE, Bound, Row, Shape, operand, result_
@@ -94,7 +94,7 @@ _GIVEN = (Layout.STRIDE, Layout.STRIDE_XN)
 def has_words_apart(bound: Bound) -> str:
     """In which order numbers are written that share words is not known."""
     for view in bound.results.values():
-        if isinstance(view, View) and view.layout in _GIVEN and not has_apart(view):
+        if isinstance(view, View) and view.layout in _GIVEN and has_overlaps(view):
             return "elements of its result overlap"
     return ""
 

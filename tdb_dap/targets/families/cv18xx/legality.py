@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import combinations
 
-import numpy as np
-
-from tdb_dap.engine.hardware.apart import has_apart
-from tdb_dap.engine.hardware.byte_ranges import element_offsets, share_a_byte
+from tdb_dap.engine.hardware.byte_ranges import has_overlaps, share_a_byte
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.targets.declaration.family import Bound, Rule
 from tdb_dap.targets.declaration.fields import Fields
@@ -90,18 +87,12 @@ def has_results_apart(bound: Bound) -> str:
     """In which order numbers are written that share bytes is not known."""
     views = {role: view for role, view in bound.results.items() if isinstance(view, View)}
     for role, view in views.items():
-        if view.layout in _GIVEN and not has_apart(view) and _shares_bytes(view):
+        if view.layout in _GIVEN and has_overlaps(view):
             return f"elements of its {role} overlap"
     for one, other in combinations(views, 2):
         if share_a_byte(views[one], views[other]):
             return f"its {one} and {other} overlap".replace("_", " ")
     return ""
-
-
-def _shares_bytes(view: View) -> bool:
-    """Whether two elements of a tensor have a byte in common: each is looked at."""
-    starts = np.sort(element_offsets(view), axis=None)
-    return bool((np.diff(starts) < view.dtype.itemsize).any())
 
 
 def has_extents(bound: Bound) -> str:

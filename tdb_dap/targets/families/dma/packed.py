@@ -12,7 +12,15 @@ from tdb_dap.engine.hardware.strides import contiguous
 from tdb_dap.engine.hardware.views import Layout, Operand, View, strides_of
 from tdb_dap.targets.declaration.family import Bound, Row, VendorView, family
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.dma.tensors import Shape4, data_type, default_strides, lane_mask, located, side
+from tdb_dap.targets.families.dma.tensors import (
+    Shape4,
+    data_type,
+    default_strides,
+    has_elements,
+    lane_mask,
+    located,
+    side,
+)
 
 
 def _shape(f: Fields) -> Shape4:
@@ -130,7 +138,7 @@ class Reverse:
 
     source = _whole("src", is_result=False, vendor=_source_as_listed)
     destination = _whole("dst", is_result=True, vendor=_destination_as_listed)
-    rules = (_has_one_shape,)
+    rules = (has_elements, _has_one_shape)
 
     @staticmethod
     def vendor_text(f: Fields) -> str:

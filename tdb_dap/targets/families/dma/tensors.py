@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tdb_dap.engine.hardware.apart import has_apart
+from tdb_dap.engine.hardware.byte_ranges import has_overlaps
 from tdb_dap.engine.hardware.dtypes import DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.strides import contiguous
@@ -104,7 +104,7 @@ def _destination_shape(f: Fields) -> Shape4:
     if f.sub in (COLLECT, DISTRIBUTE) and f.conventions.distributes:
         return n, w, h, c
     if f.sub == BROADCAST:
-        return n, f.dst_csize or c, h, w
+        return n, f.dst_csize, h, w
     return (n, c, h, w) if f.nchw_copy else _four(f, "dst", "size")
 
 
@@ -178,10 +178,8 @@ def _tensor_attributes(f: Fields) -> dict[str, Any]:
 
 
 def has_elements(bound: Bound) -> str:
-    """No extent of a move is zero, but of one without any size: the firmware has such ones to pass time."""
+    """No extent of a move is zero."""
     views = {role: view for role, view in (*bound.operands.items(), *bound.results.items()) if isinstance(view, View)}
-    if not any(any(view.shape) for view in views.values()):
-        return ""
     return next((f"its {role} has no elements: {view.memref}" for role, view in views.items() if 0 in view.shape), "")
 
 
@@ -192,23 +190,42 @@ def takes_every_lane(bound: Bound) -> str:
     return "its mask leaves lanes out, which this chip does not" if is_masked else ""
 
 
+def _has_some_elements(bound: Bound) -> str:
+    """A linear move has elements; the firmware of some chips has such ones of no elements to pass time."""
+    views = (*bound.operands.values(), *bound.results.values())
+    is_idle = not any(any(view.shape) for view in views if isinstance(view, View))
+    return "" if is_idle and bound.fields.conventions.idles_by_moves else has_elements(bound)
+
+
 def has_rows_apart(bound: Bound) -> str:
     """In which order elements are written that share bytes is not known."""
     result = bound.results["destination"]
-    overlaps = bound.fields.stride_enable and isinstance(result, View) and not has_apart(result)
+    overlaps = bound.fields.stride_enable and isinstance(result, View) and has_overlaps(result)
     return "elements of its destination overlap" if overlaps else ""
 
 
 def _has_steps(bound: Bound) -> str:
-    """The step from column to column, which only a plain copy has, is not zero."""
+    """The step from column to column, which only a plain copy has, is not zero where there are several columns.
+
+    Nor is it for one column outside of local memory, on chips that divide by it.
+    """
     f = bound.fields
     if not f.stride_enable or _is_strided(f) is not None:
         return ""
     for role, step in (("source", f.src_wstride), ("destination", f.dst_wstride)):
         view = bound.operands.get(role) or bound.results.get(role)
-        if isinstance(view, View) and view.shape[3] > 1 and not step:
+        if step or not isinstance(view, View):
+            continue
+        if view.shape[3] > 1 or (f.conventions.divides_by_steps and view.space is not Space.LOCAL):
             return f"the step from column to column of its {role} is 0"
     return ""
+
+
+def _is_transposed_apart(bound: Bound) -> str:
+    """Swapped axes are written in another order than the destination's, so that its elements may not overlap."""
+    f = bound.fields
+    swaps = f.sub == TRANSPOSE or (f.sub in (COLLECT, DISTRIBUTE) and f.conventions.distributes)
+    return has_rows_apart(bound) if swaps else ""
 
 
 def _sizes_fit(bound: Bound) -> str:
@@ -226,7 +243,7 @@ def _sizes_fit(bound: Bound) -> str:
         lane = result.address // f.geometry.lane_bytes
         if lane + result.shape[1] > f.geometry.lanes:
             return f"it goes to {result.shape[1]} lanes from lane {lane} on, and there are {f.geometry.lanes}"
-    if f.sub == BROADCAST and f.has("dst_nsize") and 0 in (given[0], *given[2:]):
+    if f.sub == BROADCAST and f.has("dst_nsize") and 0 in given:
         return f"its destination has no elements: {'x'.join(map(str, given))}"
     if f.sub == TRANSPOSE and not f.nchw_copy and math.prod(given) != math.prod(_four(f, "src", "size")):
         return "its source and its destination have other numbers of elements"
@@ -270,7 +287,7 @@ class TensorMove:
     )
     attributes = staticmethod(_tensor_attributes)
     vendor_attributes = staticmethod(move_attributes)
-    rules = (has_elements, _sizes_fit, _has_steps, takes_every_lane)
+    rules = (has_elements, _sizes_fit, _has_steps, _is_transposed_apart, takes_every_lane)
 
 
 def _side_layout(f: Fields, side: str) -> Layout:
@@ -395,7 +412,7 @@ class LinearMove:
         strides=lambda f: (0, 0, 0, 1) if f.sub == 1 else (1,),
     )
     attributes = staticmethod(move_attributes)
-    rules = (has_elements, _goes_to_lanes)
+    rules = (_has_some_elements, _goes_to_lanes)
 
 
 def _swapped(f: Fields) -> Shape4:
