@@ -29,7 +29,7 @@ METADATA = 64 + int.from_bytes(MODEL[8:12], "little")
 MEMORY_CAP = 64 << 20
 
 QUICK = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-LONG = settings(QUICK, max_examples=2_000)
+LONG = settings(QUICK, max_examples=1_000)
 
 EDITS = st.lists(st.tuples(st.integers(0, METADATA - 1), st.integers(0, 255)), min_size=1, max_size=8)
 STREAM_EDITS = st.lists(st.tuples(st.integers(0, 2815), st.integers(0, 255)), min_size=1, max_size=8)
