@@ -21,7 +21,6 @@ from scripts.robustness.fuzz_simulator.seeds import Case, form_name
 from tdb_dap.errors import TdbError
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.families import FAMILIES
-from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.validation.field_use import unused_fields
 
 _COMMANDS = 4
@@ -41,11 +40,11 @@ def record(chip: Chip, bench: Bench, seeds: dict[str, list[Case]], path: Path, o
     found: dict[str, dict[str, dict[str, list[str]]]] = tables.setdefault(str(chip.table), {})
     for kind, form in enumerate(chip.instruction_set.instructions):
         family = FAMILIES.get(form.register)
-        if family is None or (family.name, form.sub) not in SEMANTICS or form.is_unproven:
+        if family is None or (family.name, form.sub) not in chip.semantics or form.is_unproven:
             continue
         if not fnmatch(form_name(chip, kind), only):
             continue
-        unused = unused_fields(chip.shared_form(kind), chip.geometry, chip.rules)
+        unused = unused_fields(chip, kind)
         started = time.monotonic()
         idle = idle_fields(chip, bench, by_kind.get(kind, []), unused)
         entry = {"refused": sorted(set(unused) - idle), "without effect": sorted(idle)}

@@ -21,7 +21,6 @@ from tdb_dap.targets.declaration.instruction_set import InstructionSet
 from tdb_dap.targets.families.arithmetic import ARITHMETIC_SHIFT, CAST, LOGIC_SHIFT, MUL, ROTATE
 from tdb_dap.targets.families.pooling import AVERAGE, MAXIMUM, MINIMUM
 from tdb_dap.targets.families.special import EXPONENTIAL
-from tdb_dap.targets.semantics import SEMANTICS
 
 _FLOATS, _INTEGERS = (1, 2, 5), (0, 3, 4)
 _HALF, _BFLOAT = 1, 5
@@ -78,7 +77,7 @@ _UNARY_INTEGER, _BINARY_INTEGER = (1, 14, 19, 26, 29, 30), (0, 2, 3, 4, 5, 6, 7,
 
 def _another_operation(v: Variant) -> int:
     """Another sub operation of the same form that has semantics and takes such numbers."""
-    case = v.case
+    case, computed = v.case, v.case.chip.semantics
     if case.family not in ("arith", "cmp", "lin", "vc", "sfu", "pord", "mm2"):
         return case.kind
     if case.family == "arith":
@@ -86,11 +85,11 @@ def _another_operation(v: Variant) -> int:
         unary, binary = (_UNARY, _BINARY_FLOAT) if is_float else (_UNARY_INTEGER, _BINARY_INTEGER)
         wanted = {**dict.fromkeys(unary, 1), **dict.fromkeys(binary, 2), **dict.fromkeys(SELECTIONS, 3)}
     else:
-        wanted = {sub: 0 for family, sub in SEMANTICS if family == case.family}
+        wanted = {sub: 0 for family, sub in computed if family == case.family}
     kinds = [
         kind
         for kind, other in enumerate(case.chip.instruction_set.instructions)
-        if other.register == case.instruction.register and other.sub in wanted and (case.family, other.sub) in SEMANTICS
+        if other.register == case.instruction.register and other.sub in wanted and (case.family, other.sub) in computed
     ]
     kind = v.pick(*kinds) if kinds else case.kind
     other = case.chip.instruction_set.instructions[kind]

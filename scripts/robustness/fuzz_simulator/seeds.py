@@ -15,7 +15,6 @@ from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.declaration.fields import shared_name
 from tdb_dap.targets.declaration.instruction_set import Instruction
 from tdb_dap.targets.families import FAMILIES
-from tdb_dap.targets.semantics import SEMANTICS
 from tdb_dap.targets.validation.self_check import is_simulated
 from tdb_dap.tools.programs import open_program
 
@@ -77,9 +76,10 @@ def made_seeds(chip: Chip, seeds: dict[str, list[Case]]) -> dict[str, list[Case]
     known = [case for cases in seeds.values() for case in cases]
     kinds = {case.kind for case in known}
     made: dict[str, list[Case]] = {}
+    computed = chip.semantics
     for kind, form in enumerate(chip.instruction_set.instructions):
         family = FAMILIES.get(form.register)
-        if kind in kinds or family is None or (family.name, form.sub) not in SEMANTICS or not is_simulated(chip, form):
+        if kind in kinds or family is None or (family.name, form.sub) not in computed or not is_simulated(chip, form):
             continue
         usual = _LIKE.get(family.name, family.name)
         donors = [case for case in known if case.engine == form.engine and case.family == family.name]
