@@ -71,7 +71,7 @@ class _Problems:
             await self.refresh_lenses()
 
     async def refresh_lenses(self) -> None:
-        """What stands above lines is no longer right."""
+        """The lenses are no longer right."""
         workspace = self._server.client_capabilities.workspace
         if workspace and workspace.code_lens and workspace.code_lens.refresh_support:
             await self._server.workspace_code_lens_refresh_async(None)

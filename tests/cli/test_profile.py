@@ -196,7 +196,7 @@ def test_a_chip_of_unknown_speed_says_so(monkeypatch: pytest.MonkeyPatch, capsys
 
     from tdb_dap.targets.chips import bm1684x
 
-    monkeypatch.setattr(bm1684x, "BM1684X", replace(bm1684x.BM1684X, timing=None))
+    monkeypatch.setattr(bm1684x, "CHIPS", (replace(bm1684x.BM1684X, timing=None),))
     assert main(["profile", str(case(TOY).path), "--estimate", "--quiet"]) == 0
     text = capsys.readouterr().out
     assert "no time known: command 0: the speed of BM1684X is not known" in text

@@ -95,7 +95,7 @@ def made(name: str, **values: int) -> Any:
     [
         ("conv.normal", {"res0_prec": 5}, "sums of 8-bit floats as bf16 are not known"),
         ("pord.depthwise", {"res0_prec": FLOAT8}, "without a scale is not known"),
-        ("arith.mul", {"res0_prec": FLOAT8, "opd1_prec": 1}, "f8e5m2 results of f8e5m2 and f16 are not known"),
+        ("arith.mul", {"res0_prec": FLOAT8, "opd1_prec": 1}, "it mixes 8-bit floats with f16"),
     ],
 )
 def test_what_the_vendors_simulator_does_otherwise_is_refused_by_name(

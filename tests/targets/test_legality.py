@@ -273,7 +273,6 @@ OF_MOVES |= {
             "it mixes 8-bit floats with f32",
         ),
         ("BM1690", "arith.mul", {**SUM, "opd0_prec": 7}, {"res0_prec": 1}, "it mixes 8-bit floats with f32 with f16"),
-        ("BM1688", "conv.normal", {**CONV, **BYTES_CONV}, {"rq": 1, "res0_prec": 4}, "it requantises to 32 bits"),
         ("BM1688", "conv.normal", {**CONV, **BYTES_CONV}, {"opd1_prec": 3}, "8-bit integers with 16-bit integers"),
         (
             "BM1690",

@@ -7,6 +7,7 @@ import pytest
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.views import View
+from tdb_dap.errors import NotSimulated
 from tests.targets.commands import chip_named, empty, form
 
 FLOAT, BFLOAT = 2, 5
@@ -81,6 +82,9 @@ def test_a_rectified_depthwise_sum_that_is_nan_stays_so_in_16_bits_alone(code: i
     assert bool(found) == bool(expected)
 
 
-def test_an_operand_that_is_not_announced_may_have_any_format() -> None:
+def test_an_operand_that_is_not_announced_may_have_any_format_beside_floats() -> None:
     given = {"left": [0x40400000]}
-    assert words("BM1690", "arith.max", FLOAT, given, tsk_opd_num=1, opd1_prec=0) == [0x40400000]
+    assert words("BM1688", "arith.max", FLOAT, given, tsk_opd_num=1, opd1_prec=0) == [0x40400000]
+    for chip, code in (("BM1690", FLOAT), ("BM1688", 4)):
+        with pytest.raises(NotSimulated, match=r"it mixes .* with 8-bit integers"):
+            words(chip, "arith.max", code, given, tsk_opd_num=1, opd1_prec=0)

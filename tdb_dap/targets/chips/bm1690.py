@@ -45,7 +45,7 @@ BM1690_RULES = Rules(
     lacks=("arith@23", "arith@28"),
 )
 
-_OWN_RULES = replace(BM1690_RULES, sized_index=True, has_float8=True, idles_by_moves=False)
+_OWN_RULES = replace(BM1690_RULES, sized_index=True, has_float8=True, idles_by_moves=False, compares_formats=True)
 
 BM1690 = Chip(
     name="BM1690",

@@ -91,6 +91,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     ``convolves_int4``: there are convolutions of integers of 4 bits, as far as known;
     ``divides_by_steps``: a copy from or to DDR has a step from column to column, also of one column;
     ``idles_by_moves``: a linear move may have no elements;
+    ``compares_formats``: the format of a right operand that is not announced counts beside floats, too;
     ``ddr_start``: the byte that moves call the first one of DDR.
     """
 
@@ -110,6 +111,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     convolves_int4: bool = False
     divides_by_steps: bool = False
     idles_by_moves: bool = True
+    compares_formats: bool = False
     ddr_start: int = 0
 
 

@@ -131,11 +131,13 @@ def _lacking(codes: Sequence[int], lacking: Collection[int]) -> str:
 def _codes(bound: Bound) -> list[int]:
     """Formats of the left operand, of the right one, and of the result.
 
-    That of the right one counts where it is announced, and in some operations also where it is not.
+    That of the right one counts where it is announced, and in operations of one width also where it is not: always of
+    integers, of floats on some chips.
     """
     f, sub = bound.fields, bound.fields.sub
     is_announced = f.tsk_opd_num > 1 and "right" in bound.operands
-    takes_right = sub not in _SHIFTS and sub not in _UNARY and (is_announced or sub in _OF_ONE_WIDTH)
+    is_compared = sub in _OF_ONE_WIDTH and (f.opd0_prec not in FLOATS or f.conventions.compares_formats)
+    takes_right = sub not in _SHIFTS and sub not in _UNARY and (is_announced or is_compared)
     return [f.opd0_prec, *([f.opd1_prec] if takes_right else ()), f.res0_prec]
 
 

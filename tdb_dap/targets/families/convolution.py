@@ -186,13 +186,6 @@ def scales_8_bits(bound: Bound) -> str:
     return "it scales floats that are wider than 8 bits" if is_wide else ""
 
 
-def narrows_what_it_requantises(bound: Bound) -> str:
-    """Sums of integers are requantised to 8 or 16 bits."""
-    f = bound.fields
-    is_word = f.is_fused and f.rq and f.res0_prec == 4 and not is_float(f)
-    return "it requantises to 32 bits" if is_word else ""
-
-
 ZERO_POINTS = {0: (-128, 255), 6: (-8, 15)}
 """Least and greatest zero point of a kernel, by the format of the image."""
 
@@ -295,7 +288,6 @@ class Convolution:
         takes_f16,
         of_one_format,
         among("res0_prec", sums, "result"),
-        narrows_what_it_requantises,
         _has_kernel_zero,
         window_fits,
         scales_8_bits,

@@ -19,7 +19,6 @@ from tdb_dap.targets.families.convolution import (
     bias_is_float,
     fused_attributes,
     is_float,
-    narrows_what_it_requantises,
     requantisation_table,
     requantises_from_table,
     scales_8_bits,
@@ -105,7 +104,6 @@ class MatrixMultiply:
         among("opd0_prec", {0, 2}, "left matrix"),
         among("res0_prec", lambda f: {2} if f.opd0_prec == 2 else WORDS, "result"),
         adds_to_wide_sums,
-        narrows_what_it_requantises,
     )
 
     @staticmethod
@@ -269,7 +267,6 @@ class MatrixMultiply2:
         adds_to_wide_sums,
         bias_is_float,
         of_one_half,
-        narrows_what_it_requantises,
         _scales_alone,
     )
 

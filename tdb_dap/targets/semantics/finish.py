@@ -121,6 +121,9 @@ def requantisation(
             multiplier = words[..., :1]
             amount = SI8.decode(words[..., 1:].astype(np.uint8)).astype(np.int64)
             zero = words[..., 1:] >> 16
+        # Emulators add the zero point after the limits, and wrap.
+        if x.dtype.itemsize == 4 and (table is not None or zero):
+            raise NotSimulated("requantisation to 32 bits with a zero point is not simulated yet")
     is_limited = x.dtype.itemsize < 4 or not wraps or (x.dtype is UI32 and x.rules.unsigned_words)
     low, high = (x.dtype.minimum, x.dtype.maximum) if is_limited else UNLIMITED
     if f.rq and saturates_words and x.dtype.itemsize == 4:
