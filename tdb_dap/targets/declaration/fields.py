@@ -90,7 +90,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     ``computes_f16``: elements and windows may be f16; ``divides_halves``: 16-bit floats are divided;
     ``convolves_int4``: there are convolutions of integers of 4 bits, as far as known;
     ``divides_by_steps``: a copy from or to DDR has a step from column to column, also of one column;
-    ``idles_by_moves``: a linear move may have no elements;
+    ``idles_by_moves``: a move may have no elements, if all its sizes are zero;
     ``compares_formats``: the format of a right operand that is not announced counts beside floats, too;
     ``ddr_start``: the byte that moves call the first one of DDR.
     """

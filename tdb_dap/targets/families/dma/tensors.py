@@ -191,7 +191,7 @@ def takes_every_lane(bound: Bound) -> str:
 
 
 def _has_some_elements(bound: Bound) -> str:
-    """A linear move has elements; the firmware of some chips has such ones of no elements to pass time."""
+    """A move has elements; on some chips one without any size has none, as the firmware has them to pass time."""
     views = (*bound.operands.values(), *bound.results.values())
     is_idle = not any(any(view.shape) for view in views if isinstance(view, View))
     return "" if is_idle and bound.fields.conventions.idles_by_moves else has_elements(bound)
@@ -287,7 +287,7 @@ class TensorMove:
     )
     attributes = staticmethod(_tensor_attributes)
     vendor_attributes = staticmethod(move_attributes)
-    rules = (has_elements, _sizes_fit, _has_steps, _is_transposed_apart, takes_every_lane)
+    rules = (_has_some_elements, _sizes_fit, _has_steps, _is_transposed_apart, takes_every_lane)
 
 
 def _side_layout(f: Fields, side: str) -> Layout:
