@@ -1,6 +1,6 @@
 """Texts that a user of an editor sees, from the sources, and whether the catalogue translates them.
 
-    python -m scripts.localisation     list texts without a translation, and translations without a text
+python -m scripts.localisation     list texts without a translation, and translations without a text
 """
 
 from __future__ import annotations
