@@ -274,6 +274,13 @@ OF_MOVES |= {
         ("BM1690", "arith.mul", {**SUM, "opd0_prec": 7}, {"res0_prec": 1}, "it mixes 8-bit floats with f32 with f16"),
         ("BM1688", "conv.normal", {**CONV, **BYTES_CONV}, {"opd1_prec": 3}, "8-bit integers with 16-bit integers"),
         (
+            "BM1688",
+            "mm2.nn",
+            {**PRODUCT, "opd0_prec": 0, "opd1_prec": 0, "rq": 1, "res0_prec": 0},
+            {"res0_prec": 4},
+            "to 32 bits",
+        ),
+        (
             "BM1690",
             "conv.normal",
             {**CONV, **BYTES_CONV},

@@ -66,6 +66,12 @@ def _result_sign(f: Fields) -> int:
     return f.res0_sign if f.is_fused else 1
 
 
+def _narrows_what_it_requantises(bound: Bound) -> str:
+    """Sums of integers are requantised to 8 or 16 bits."""
+    f = bound.fields
+    return "it requantises to 32 bits" if f.is_fused and f.rq and f.res0_prec == 4 else ""
+
+
 @family("mm", registers=("sMM", "MM"))
 class MatrixMultiply:
     """result = left x right (+ bias row) (+ old); ``l_trans`` swaps rows and columns of the left operand.
@@ -104,6 +110,7 @@ class MatrixMultiply:
         among("opd0_prec", {0, 2}, "left matrix"),
         among("res0_prec", lambda f: {2} if f.opd0_prec == 2 else WORDS, "result"),
         adds_to_wide_sums,
+        _narrows_what_it_requantises,
     )
 
     @staticmethod
@@ -267,6 +274,7 @@ class MatrixMultiply2:
         adds_to_wide_sums,
         bias_is_float,
         of_one_half,
+        _narrows_what_it_requantises,
         _scales_alone,
     )
 
