@@ -17,6 +17,7 @@ RELEASE = Recipe(
     ),
     left_out={
         "make setup": "it makes an environment, which takes minutes",
+        "python -m pytest -n auto -m fuzz": "it searches for a quarter of an hour",
         "make release": "the section `release` of .ci/run does it",
     },
 )

@@ -53,11 +53,15 @@ run() { # COMMAND CONTEXT
   printf '%s\n' "$output" | harmless
   echo "::endgroup::"
   [ "$code" -le "$worst" ] || worst="$code"
-  local result="nothing new" last
+  local result="nothing new" said
   [ "$code" -ne 1 ] || result="**something is wrong**"
   [ "$code" -lt 2 ] || result="**could not be run**"
-  last="$(printf '%s\n' "$output" | tail -n 1)"
-  rows+="| $(cell "$context") | $command | $result | $(cell "$last") |$newline"
+  said="$(printf '%s\n' "$output" | tail -n 1)"
+  # The verdict of check is its first line; what a baseline makes of it, or an error, is the last one.
+  if [[ $command = check && $code -lt 2 && $said != baseline:* ]]; then
+    said="$(printf '%s\n' "$output" | head -n 1)"
+  fi
+  rows+="| $(cell "$context") | $command | $result | $(cell "$said") |$newline"
   if [ "$code" -ne 0 ]; then
     # Indented: no text can end the block.
     details+="${newline}### $command $(cell "$context")$newline$newline"

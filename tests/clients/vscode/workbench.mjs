@@ -56,8 +56,12 @@ export class Workbench {
   }
 
   async openFile(name) {
-    await this.key("Control+Shift+E");
-    await this.page.locator(".explorer-folders-view .monaco-list-row", { hasText: name }).first().dblclick();
+    // The key is lost while the workbench comes up, and an explorer that was opened too early stays empty.
+    await eventually(`${name} in the explorer`, async () => {
+      await this.key("Control+Shift+E");
+      const row = this.page.locator(".explorer-folders-view .monaco-list-row", { hasText: name }).first();
+      return row.dblclick({ timeout: 5000 }).then(() => true, () => false);
+    }, 60_000);
     await this.page.locator(".tab.active", { hasText: name }).waitFor();
     await this.page.locator(".monaco-editor .view-line").first().waitFor();
   }
