@@ -85,6 +85,7 @@ _ONLY_PRINT = ("info", "dis", "explain")
 _WITHOUT_BLAS = ("run", "check", "sanitize", "info", "dis", "explain", "profile", "graph", "export", "patch", "trace")
 """Those that sum in the order of the chip, which is not for BLAS."""
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+_OBJECTS_BETWEEN_SEARCHES = 20_000
 
 EXIT_ERROR = 2
 """Exit code for everything that the user can put right."""
@@ -150,7 +151,7 @@ def _imported(name: str, multiplies: bool) -> ModuleType:
 
     ``multiplies``: by BLAS. Without, NumPy is imported so that it starts no threads, a third of what importing it
     costs; processes that are started later may have them. What is imported stays: a search for garbage in it would
-    take a tenth of the time, and find nothing.
+    take a tenth of the time, and find nothing. Of what is made later much stays, too, so the search is a rare one.
     """
     gc.disable()
     try:
@@ -160,6 +161,8 @@ def _imported(name: str, multiplies: bool) -> ModuleType:
             del os.environ[_BLAS_THREADS]
         return importlib.import_module(MODULES[name])
     finally:
+        gc.freeze()
+        gc.set_threshold(_OBJECTS_BETWEEN_SEARCHES)
         gc.enable()
 
 
