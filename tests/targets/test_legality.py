@@ -406,6 +406,34 @@ def test_of_elements_that_overlap_the_last_one_stays() -> None:
     assert words.tolist() == [0, 4, 8, 9, 10, 11]
 
 
+@pytest.mark.parametrize(("name", "sign"), [("BM1684X2", 1), ("BM1690", 0), ("CV184X", 0), ("BM1688", 0)])
+def test_the_bias_of_a_convolution_needs_a_sign_on_one_chip(name: str, sign: int) -> None:
+    chip = chip_named(name)
+    assert chip.illegal(command(chip, "conv.normal", **{**CONV, **BYTES_CONV, "opd2_sign": sign})) == ""
+
+
+@pytest.mark.parametrize("mnemonic", ["conv.normal", "pord.depthwise"])
+@pytest.mark.parametrize("requantises", [0, 1])
+@pytest.mark.parametrize(("name", "least"), [("BM1684X2", -128), ("BM1690", -127), ("BM1688", -127), ("CV184X", -127)])
+def test_a_symmetric_range_limits_sums_over_windows_but_on_one_chip(
+    name: str, least: int, requantises: int, mnemonic: str
+) -> None:
+    one = {"res0_c": 1, "res0_h": 1, "res0_w": 1, "opd0_c": 1, "opd0_h": 1, "opd0_w": 1, "opd1_h": 1, "opd1_w": 1}
+    signs = {"opd0_sign": 1, "opd1_sign": 1, "opd2_sign": 1, "res0_sign": 1}
+    fields = {**CONV, **BYTES_CONV, **one, **signs, "sym_range": 1, "rq": requantises, "opd5_const": 1}
+    chip, memory = chip_named(name), empty(chip_named(name))
+    kind, descriptor = encoded(chip, mnemonic, **fields)
+    described = chip.describe(kind, descriptor, 0, {6: 1})
+    for role, number in (("input", -128), ("weight" if mnemonic == "conv.normal" else "kernel", 1)):
+        view = described.binding.operands[role]
+        assert isinstance(view, View)
+        memory.write(view, np.full(view.shape, number & 255, np.uint8))
+    chip.execute(described, memory)
+    (result,) = described.results
+    assert isinstance(result, View)
+    assert memory.read(result).view(np.int8).item() == least
+
+
 @pytest.mark.parametrize("precision", [1, 2, 5])
 def test_the_bias_of_a_convolution_of_float32_is_float32(precision: int) -> None:
     described = command(
