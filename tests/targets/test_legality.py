@@ -434,6 +434,17 @@ def test_a_symmetric_range_limits_sums_over_windows_but_on_one_chip(
     assert memory.read(result).view(np.int8).item() == least
 
 
+@pytest.mark.parametrize(("name", "has_it"), [("CV184X", False), ("SGTPUV8", False), ("BM1684X", True)])
+def test_the_high_half_of_a_product_is_not_there_on_some_chips(name: str, has_it: bool) -> None:
+    chip = chip_named(name)
+    described = command(chip, "arith.mulDHR", **{**SUM, **BYTES, "tsk_opd_num": 3, "opd2_const": 1, "opd0_sign": 1})
+    if has_it:
+        chip.execute(described, empty(chip))
+        return
+    with pytest.raises(NotSimulated, match="mulDHR"):
+        chip.execute(described, empty(chip))
+
+
 @pytest.mark.parametrize("precision", [1, 2, 5])
 def test_the_bias_of_a_convolution_of_float32_is_float32(precision: int) -> None:
     described = command(
