@@ -212,6 +212,8 @@ def test_a_rule_and_a_command_that_just_keeps_it(
         assert chip.illegal(command(chip, name, **{**fields, **keeps})) == ""
 
 
+EXPONENTIAL = {**SHAPE, "opd0_prec": 1, "res0_prec": 1, "opd1_const": 1, "opd1_n": 35}
+EXPONENTIAL |= {"opd2_addr": 1024, "res0_addr": 2048, "res1_addr": 4096, "opd3_addr": 8192}
 OF_MATRICES = {"opd0_prec": 2, "opd1_prec": 2, "res0_prec": 2, "res0_c": 4, "res0_w": 8, "opd1_c": 4, "opd1_w": 8}
 OF_MATRICES |= {"opd0_n": 1, "opd0_c": 4, "opd0_w": 8, "opd1_n": 32, "res0_n": 1, "tsk_opd_num": 2}
 OF_MATRICES |= {"opd0_addr": LOCAL, "opd1_addr": LOCAL + 4096, "opd2_addr": LOCAL + 8192, "res0_addr": LOCAL + 12288}
@@ -288,6 +290,23 @@ OF_MOVES |= {
             "its image cannot be 4-bit",
         ),
         ("BM1688", "pord.depthwise", {**DEPTHWISE, "res0_prec": 2}, {"opd0_prec": 1}, "it mixes f16 with f32"),
+        (
+            "BM1684X2",
+            "sfu.exp",
+            EXPONENTIAL,
+            {"opd3_addr": 8192 + 32},
+            "its powers is at R0.0x2020, which is no multiple",
+        ),
+        ("BM1684X2", "sfu.exp", {**EXPONENTIAL, "res1_addr": 8192 + 64}, {"res1_addr": 4096 + 2}, "no multiple of 64"),
+        ("BM1684X2", "sfu.exp", {**EXPONENTIAL, "opd2_addr": 32}, {"opd2_addr": 16}, "its series is at"),
+        ("BM1684X2", "sfu.exp", EXPONENTIAL, {"res1_addr": 1 << 20}, "its exponents begin in lane 4"),
+        (
+            "BM1684X2",
+            "sfu.exp",
+            {**EXPONENTIAL, "opd2_addr": 1 << 20},
+            {"opd3_addr": 1 << 20},
+            "its powers begin in lane 4",
+        ),
     ],
 )
 def test_a_rule_of_a_chip(
@@ -307,6 +326,35 @@ def test_a_move_without_any_size_passes_time_on_some_chips(name: str, passes: bo
     text = chip.illegal(command(chip, "dma.tensor", **fields))
     assert ("its source has no elements" in text) is not passes
     assert passes == (text == "")
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "with_steps"),
+    [
+        ("BM1684X", {"src_wsize": 3}, 5),
+        ("BM1690", {"src_wsize": 3}, 5),
+        ("BM1690E", {"src_wsize": 3}, 42),
+        ("CV184X", {"src_wsize": 3}, 42),
+        ("BM1684X2", {"src_wsize_l16": 3}, 42),
+        ("BM1684X2", {"src_wsize_h16": 1}, 14 << 16),
+    ],
+)
+def test_a_linear_move_with_steps_is_as_long_as_its_sizes_on_some_chips(
+    name: str, width: Mapping[str, int], with_steps: int
+) -> None:
+    chip = chip_named(name)
+    sizes = {"src_nsize": 2, "src_csize": 7, "src_hsize": 1, **width, "src_cstride": 5}
+    for steps, elements in ((0, 5), (1, with_steps)):
+        kind, descriptor = encoded(chip, "dma.general", **sizes, stride_enable=steps)
+        assert chip.describe(kind, descriptor, 0, {}).results[0].shape == (elements,)
+
+
+@pytest.mark.parametrize(("name", "width"), [("BM1690E", "src_wsize"), ("BM1684X2", "src_wsize_l16")])
+def test_a_linear_broadcast_with_steps_leaves_out_its_channels(name: str, width: str) -> None:
+    chip = chip_named(name)
+    sizes = {"src_nsize": 2, "src_csize": 7, "src_hsize": 1, width: 3, "dst_csize": 4, "stride_enable": 1}
+    kind, descriptor = encoded(chip, "dma.general.broadcast", **sizes)
+    assert chip.describe(kind, descriptor, 0, {}).results[0].shape == (1, 4, 1, 6)
 
 
 @pytest.mark.parametrize(("image", "zero", "legal"), [(0, 255, 1), (0, 256, 0), (0, -128, 1), (6, 15, 1), (6, -9, 0)])
@@ -356,6 +404,45 @@ def test_of_elements_that_overlap_the_last_one_stays() -> None:
     chip.execute(described, memory)
     words = memory.local()[0, fields["res0_addr"] :][:24].view(np.uint32)
     assert words.tolist() == [0, 4, 8, 9, 10, 11]
+
+
+@pytest.mark.parametrize(("name", "sign"), [("BM1684X2", 1), ("BM1690", 0), ("CV184X", 0), ("BM1688", 0)])
+def test_the_bias_of_a_convolution_needs_a_sign_on_one_chip(name: str, sign: int) -> None:
+    chip = chip_named(name)
+    assert chip.illegal(command(chip, "conv.normal", **{**CONV, **BYTES_CONV, "opd2_sign": sign})) == ""
+
+
+@pytest.mark.parametrize("mnemonic", ["conv.normal", "pord.depthwise"])
+@pytest.mark.parametrize("requantises", [0, 1])
+@pytest.mark.parametrize(("name", "least"), [("BM1684X2", -128), ("BM1690", -127), ("BM1688", -127), ("CV184X", -127)])
+def test_a_symmetric_range_limits_sums_over_windows_but_on_one_chip(
+    name: str, least: int, requantises: int, mnemonic: str
+) -> None:
+    one = {"res0_c": 1, "res0_h": 1, "res0_w": 1, "opd0_c": 1, "opd0_h": 1, "opd0_w": 1, "opd1_h": 1, "opd1_w": 1}
+    signs = {"opd0_sign": 1, "opd1_sign": 1, "opd2_sign": 1, "res0_sign": 1}
+    fields = {**CONV, **BYTES_CONV, **one, **signs, "sym_range": 1, "rq": requantises, "opd5_const": 1}
+    chip, memory = chip_named(name), empty(chip_named(name))
+    kind, descriptor = encoded(chip, mnemonic, **fields)
+    described = chip.describe(kind, descriptor, 0, {6: 1})
+    for role, number in (("input", -128), ("weight" if mnemonic == "conv.normal" else "kernel", 1)):
+        view = described.binding.operands[role]
+        assert isinstance(view, View)
+        memory.write(view, np.full(view.shape, number & 255, np.uint8))
+    chip.execute(described, memory)
+    (result,) = described.results
+    assert isinstance(result, View)
+    assert memory.read(result).view(np.int8).item() == least
+
+
+@pytest.mark.parametrize(("name", "has_it"), [("CV184X", False), ("SGTPUV8", False), ("BM1684X", True)])
+def test_the_high_half_of_a_product_is_not_there_on_some_chips(name: str, has_it: bool) -> None:
+    chip = chip_named(name)
+    described = command(chip, "arith.mulDHR", **{**SUM, **BYTES, "tsk_opd_num": 3, "opd2_const": 1, "opd0_sign": 1})
+    if has_it:
+        chip.execute(described, empty(chip))
+        return
+    with pytest.raises(NotSimulated, match="mulDHR"):
+        chip.execute(described, empty(chip))
 
 
 @pytest.mark.parametrize("precision", [1, 2, 5])

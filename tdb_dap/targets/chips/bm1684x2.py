@@ -38,6 +38,8 @@ BM1684X2 = Chip(
     ),
     rules=replace(
         BM1690_RULES,
+        strided_by_sizes=True,
+        signs_bias=True,
         adds_halves=True,
         channel_group=16,
         flushes_halves=True,

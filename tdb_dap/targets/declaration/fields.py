@@ -92,6 +92,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     ``divides_by_steps``: a copy from or to DDR has a step from column to column, also of one column;
     ``idles_by_moves``: a move may have no elements, if all its sizes are zero;
     ``compares_formats``: the format of a right operand that is not announced counts beside floats, too;
+    ``signs_bias``: the bias of a convolution of 8-bit integers has a sign, also if it is a number;
     ``ddr_start``: the byte that moves call the first one of DDR.
     """
 
@@ -112,6 +113,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     divides_by_steps: bool = False
     idles_by_moves: bool = True
     compares_formats: bool = False
+    signs_bias: bool = False
     ddr_start: int = 0
 
 

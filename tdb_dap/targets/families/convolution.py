@@ -207,6 +207,13 @@ def bias_is_float(bound: Bound) -> str:
     return "" if f.opd2_prec in (1, 2, 5) else f"its bias cannot be {named(f.opd2_prec)}"
 
 
+def _bias_has_a_sign(bound: Bound) -> str:
+    """Some chips add signed integers only."""
+    f = bound.fields
+    is_lacking = f.conventions.signs_bias and not is_float(f) and not f.opd2_sign
+    return "its bias has no sign" if is_lacking else ""
+
+
 def window_fits(bound: Bound) -> str:
     """The rows and columns of the result are those that the windows of the image give."""
     return _windows(bound.fields, all_of_them=True)
@@ -293,6 +300,7 @@ class Convolution:
         scales_8_bits,
         adds_to_wide_sums,
         bias_is_float,
+        _bias_has_a_sign,
         of_one_half,
     )
 

@@ -22,7 +22,7 @@ from tdb_dap.targets.declaration.family import (
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.formats import among
 
-RQ0, RQ1, RQ2, DQ0, DQ1, DQ2 = 0, 1, 2, 3, 4, 5
+RQ0, RQ1, RQ2, DQ0, DQ1, DQ2, QT0 = 0, 1, 2, 3, 4, 5, 6
 
 
 def is_packed(f: Fields) -> bool:
@@ -130,6 +130,7 @@ _FORMATS: dict[int, tuple[frozenset[int], frozenset[int]]] = {
     RQ0: (frozenset({0, 3, 4}), frozenset({0, 3})),
     RQ1: (frozenset({0, 3, 4}), frozenset({0, 3})),
     RQ2: (frozenset(), frozenset()),
+    QT0: (frozenset(), frozenset()),
     DQ0: (frozenset({0, 3, 6}), frozenset({2})),
     DQ1: (frozenset({0, 3, 6}), frozenset({0, 3, 4})),
     DQ2: (frozenset({0, 6}), frozenset({1, 5})),

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tdb_dap.engine.hardware.dtypes import F16, UI16
-from tdb_dap.engine.hardware.views import Layout
-from tdb_dap.targets.declaration.family import RESULT_SHAPE, Bound, family, operand, result_
+from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.targets.declaration.family import RESULT_SHAPE, Bound, Row, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.formats import among
 
@@ -32,6 +32,28 @@ def _row(length: Callable[[Fields], int]) -> Callable[[Fields], tuple[int, ...]]
 def scratch_words(f: Fields) -> int:
     """Words of 16 bits in each lane of a scratch area: two for each number of a channel, 64 bytes more, rows of 32."""
     return -(-(4 * f.res0_h * f.res0_w + 64) // 32) * 16
+
+
+def _scratch(prefix: str) -> Row:
+    """A scratch area of an exponential, in all lanes; its rows are written by pairs of them."""
+    return result_(
+        prefix,
+        _row(scratch_words),
+        Layout.STRIDE,
+        dtype=UI16,
+        strides=lambda f: (0, 0, 0, 1),
+        when=_is_exponential,
+        alignment=lambda f: 2 * f.geometry.eu_bytes,
+    )
+
+
+def _begins_in_lane_0(bound: Bound) -> str:
+    """The scratch areas of an exponential have a row in each lane, from the first one on."""
+    for role in ("exponents", "powers"):
+        view = bound.results.get(role)
+        if isinstance(view, View) and view.address >= view.geometry.lane_bytes:
+            return f"its {role} begin in lane {view.address // view.geometry.lane_bytes}"
+    return ""
 
 
 _NORMALIZED = {1: (1, 3), 2: (2, 4), 5: (5, 3)}
@@ -77,6 +99,7 @@ class SpecialFunction:
         constant=False,
         strides=lambda f: (0, 0, 0, 1),
         when=_is_exponential,
+        alignment=lambda f: f.geometry.eu_bytes,
     )
     table = operand(
         "opd2",
@@ -89,19 +112,16 @@ class SpecialFunction:
         when=_is_exponential,
     )
     result = result_(sign=1)
-    exponents = result_(
-        "res1", _row(scratch_words), Layout.STRIDE, dtype=UI16, strides=lambda f: (0, 0, 0, 1), when=_is_exponential
-    )
+    exponents = _scratch("res1")
     rules = (
         among("opd0_prec", lambda f: {1, 2, 3, 4, 5} if f.sub == NORMALIZE else {1, 2, 5}, "input"),
         among(
             "res0_prec", lambda f: _NORMALIZED.get(f.opd0_prec, ()) if f.sub == NORMALIZE else {f.opd0_prec}, "result"
         ),
         _has_a_series,
+        _begins_in_lane_0,
     )
-    powers = result_(
-        "opd3", _row(scratch_words), Layout.STRIDE, dtype=UI16, strides=lambda f: (0, 0, 0, 1), when=_is_exponential
-    )
+    powers = _scratch("opd3")
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:

@@ -52,7 +52,8 @@ def _convolved(x: Operation) -> Convolved:
         if old:
             raise Unplanned("two starts of whole numbers")
         starts = (bias.numbers.astype(np.int64).reshape(1, 1) if bias.is_constant else "bias",)
-        steps, table = requantisation(x, wraps=True, saturates_words=True, without_table=True), table_of(x)
+        limits, table = x.rules.limits_window_sums, table_of(x)
+        steps = requantisation(x, wraps=True, limits_sums=limits, saturates_words=True, without_table=True)
     else:
         steps = _steps(x)
     is_rotated = bool(f.kernel_rotate and x.rules.rotates)
@@ -202,7 +203,7 @@ def _is_unsigned(x: Operation) -> bool:
 def _steps(x: Operation) -> Steps:
     """Steps after the sum, for results (oc, places)."""
     if x.fields.is_fused:
-        steps = requantisation(x, wraps=True, saturates_words=True)
+        steps = requantisation(x, wraps=True, limits_sums=x.rules.limits_window_sums, saturates_words=True)
         return replace(
             steps,
             multiplier=_column(steps.multiplier),

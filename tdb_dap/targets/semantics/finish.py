@@ -103,7 +103,7 @@ def requantisation(
 
     The maximum only if rectified. The sum is held in 32 bits if ``holds_32_bits``. Limited to the result format; 32-bit
     results wrap if ``wraps``, else they saturate; requantised ones saturate as signed words if ``saturates_words``.
-    sym_range: -128 becomes -127, without requantisation only if ``limits_sums``. Numbers come from configuration
+    sym_range: -128 becomes -127 if ``limits_sums``. Numbers come from configuration
     registers, or per channel from a table, which is left out ``without_table``.
     """
     f = x.fields
@@ -128,7 +128,7 @@ def requantisation(
     low, high = (x.dtype.minimum, x.dtype.maximum) if is_limited else UNLIMITED
     if f.rq and saturates_words and x.dtype.itemsize == 4:
         low, high = x.dtype.minimum, SI32.maximum
-    if f.sym_range and x.dtype is SI8 and (f.rq or limits_sums):
+    if f.sym_range and x.dtype is SI8 and limits_sums:
         low = -127
     held, rectified = bool(f.rq and holds_32_bits), bool(f.relu)
     mode = f.opd2_n_str if f.rq else DOWN

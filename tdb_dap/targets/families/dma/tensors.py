@@ -380,11 +380,10 @@ class MatrixMove:
 
 
 def _count(f: Fields) -> int:
-    if f.conventions.strided_by_sizes and f.stride_enable:
-        return f.src_nsize * (1 if f.sub == 1 else f.src_csize) * f.src_hsize * f.src_wsize
-    if not f.has("src_wsize_l16"):
+    if not (f.conventions.strided_by_sizes and f.stride_enable):
         return f.src_cstride
-    return f.src_nsize * f.src_csize * f.src_hsize * (f.src_wsize_h16 << 16 | f.src_wsize_l16)
+    width = f.src_wsize_h16 << 16 | f.src_wsize_l16 if f.has("src_wsize_l16") else f.src_wsize
+    return f.src_nsize * (1 if f.sub == 1 else f.src_csize) * f.src_hsize * width
 
 
 def _linear_shape(f: Fields) -> tuple[int, ...]:
