@@ -308,7 +308,7 @@ def test_a_table_that_a_register_puts_elsewhere_is_refused(space: Space) -> None
     kind = form(chip, "conv.normal")
     names = {shared: name for name, shared, _ in chip.named_fields(kind)}
     sizes = {f"{side}_{axis}": 1 for side in ("res0", "opd0", "opd1") for axis in "nchw"}
-    values = {**sizes, "rq": 1, "res_op_x_str": 1, "res_op_y_str": 1, "opd3_const": 1, **PLACES}
+    values = {**sizes, "rq": 1, "res_op_x_str": 1, "res_op_y_str": 1, "opd2_sign": 1, "opd3_const": 1, **PLACES}
     fields = {names[name]: value for name, value in values.items() if name in names}
     descriptor = chip.encode(kind, chip.instruction_set.blank(kind), fields)
     for address, is_refused in ((16384, False), (chip.geometry.device_address(space, 4096), True)):

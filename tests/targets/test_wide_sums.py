@@ -46,6 +46,10 @@ FORMS = ("pord.depthwise", "conv.normal")
 @pytest.mark.parametrize("mnemonic", FORMS)
 @pytest.mark.parametrize("chip", CHIPS)
 def test_a_sum_without_a_signed_operand_is_held_without_a_sign(chip: str, mnemonic: str) -> None:
+    if (chip, mnemonic) == ("BM1684X2", "conv.normal"):
+        with pytest.raises(NotSimulated, match="its bias has no sign"):
+            requantised(chip, mnemonic, 0x7FFFFFFF, 1, res0_prec=INT8)
+        return
     assert requantised(chip, mnemonic, 0x7FFFFFFF, 1, res0_prec=INT8) == 255
     assert requantised(chip, mnemonic, 0x7FFFFFFF, 1, res0_prec=INT8, opd2_sign=1) == 0
     assert requantised(chip, mnemonic, 0x7FFFFFFF, 1, res0_prec=INT8, res0_sign=1, relu=1) == 127
