@@ -6,6 +6,7 @@ What each gets back from the device goes into a file as texts of hexadecimal byt
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import json
 import os
 import sys
@@ -316,6 +317,7 @@ PROGRAMS: dict[str, Callable[[Device, list[str]], None]] = {
 
 def main() -> None:
     """Run one program, and write what it got back."""
+    faulthandler.enable()
     results: list[str] = []
     device = Device(Path(sys.argv[2]), results)
     if sys.argv[1] == opened_again.__name__:
