@@ -328,35 +328,6 @@ def test_a_move_without_any_size_passes_time_on_some_chips(name: str, passes: bo
     assert passes == (text == "")
 
 
-@pytest.mark.parametrize(
-    ("name", "width", "with_steps"),
-    [
-        ("BM1684X", {"src_wsize": 3}, 5),
-        ("BM1690", {"src_wsize": 3}, 5),
-        ("BM1690E", {"src_wsize": 3}, 42),
-        ("CV184X", {"src_wsize": 3}, 42),
-        ("BM1684X2", {"src_wsize_l16": 3}, 42),
-        ("BM1684X2", {"src_wsize_h16": 1}, 14 << 16),
-    ],
-)
-def test_a_linear_move_with_steps_is_as_long_as_its_sizes_on_some_chips(
-    name: str, width: Mapping[str, int], with_steps: int
-) -> None:
-    chip = chip_named(name)
-    sizes = {"src_nsize": 2, "src_csize": 7, "src_hsize": 1, **width, "src_cstride": 5}
-    for steps, elements in ((0, 5), (1, with_steps)):
-        kind, descriptor = encoded(chip, "dma.general", **sizes, stride_enable=steps)
-        assert chip.describe(kind, descriptor, 0, {}).results[0].shape == (elements,)
-
-
-@pytest.mark.parametrize(("name", "width"), [("BM1690E", "src_wsize"), ("BM1684X2", "src_wsize_l16")])
-def test_a_linear_broadcast_with_steps_leaves_out_its_channels(name: str, width: str) -> None:
-    chip = chip_named(name)
-    sizes = {"src_nsize": 2, "src_csize": 7, "src_hsize": 1, width: 3, "dst_csize": 4, "stride_enable": 1}
-    kind, descriptor = encoded(chip, "dma.general.broadcast", **sizes)
-    assert chip.describe(kind, descriptor, 0, {}).results[0].shape == (1, 4, 1, 6)
-
-
 @pytest.mark.parametrize(("image", "zero", "legal"), [(0, 255, 1), (0, 256, 0), (0, -128, 1), (6, 15, 1), (6, -9, 0)])
 def test_a_zero_point_of_a_kernel_is_one_of_its_numbers(image: int, zero: int, legal: int) -> None:
     """It is in a register; its limits are those of the kernel's format, with or without a sign."""
@@ -404,45 +375,6 @@ def test_of_elements_that_overlap_the_last_one_stays() -> None:
     chip.execute(described, memory)
     words = memory.local()[0, fields["res0_addr"] :][:24].view(np.uint32)
     assert words.tolist() == [0, 4, 8, 9, 10, 11]
-
-
-@pytest.mark.parametrize(("name", "sign"), [("BM1684X2", 1), ("BM1690", 0), ("CV184X", 0), ("BM1688", 0)])
-def test_the_bias_of_a_convolution_needs_a_sign_on_one_chip(name: str, sign: int) -> None:
-    chip = chip_named(name)
-    assert chip.illegal(command(chip, "conv.normal", **{**CONV, **BYTES_CONV, "opd2_sign": sign})) == ""
-
-
-@pytest.mark.parametrize("mnemonic", ["conv.normal", "pord.depthwise"])
-@pytest.mark.parametrize("requantises", [0, 1])
-@pytest.mark.parametrize(("name", "least"), [("BM1684X2", -128), ("BM1690", -127), ("BM1688", -127), ("CV184X", -127)])
-def test_a_symmetric_range_limits_sums_over_windows_but_on_one_chip(
-    name: str, least: int, requantises: int, mnemonic: str
-) -> None:
-    one = {"res0_c": 1, "res0_h": 1, "res0_w": 1, "opd0_c": 1, "opd0_h": 1, "opd0_w": 1, "opd1_h": 1, "opd1_w": 1}
-    signs = {"opd0_sign": 1, "opd1_sign": 1, "opd2_sign": 1, "res0_sign": 1}
-    fields = {**CONV, **BYTES_CONV, **one, **signs, "sym_range": 1, "rq": requantises, "opd5_const": 1}
-    chip, memory = chip_named(name), empty(chip_named(name))
-    kind, descriptor = encoded(chip, mnemonic, **fields)
-    described = chip.describe(kind, descriptor, 0, {6: 1})
-    for role, number in (("input", -128), ("weight" if mnemonic == "conv.normal" else "kernel", 1)):
-        view = described.binding.operands[role]
-        assert isinstance(view, View)
-        memory.write(view, np.full(view.shape, number & 255, np.uint8))
-    chip.execute(described, memory)
-    (result,) = described.results
-    assert isinstance(result, View)
-    assert memory.read(result).view(np.int8).item() == least
-
-
-@pytest.mark.parametrize(("name", "has_it"), [("CV184X", False), ("SGTPUV8", False), ("BM1684X", True)])
-def test_the_high_half_of_a_product_is_not_there_on_some_chips(name: str, has_it: bool) -> None:
-    chip = chip_named(name)
-    described = command(chip, "arith.mulDHR", **{**SUM, **BYTES, "tsk_opd_num": 3, "opd2_const": 1, "opd0_sign": 1})
-    if has_it:
-        chip.execute(described, empty(chip))
-        return
-    with pytest.raises(NotSimulated, match="mulDHR"):
-        chip.execute(described, empty(chip))
 
 
 @pytest.mark.parametrize("precision", [1, 2, 5])

