@@ -86,6 +86,7 @@ _WITHOUT_BLAS = ("run", "check", "sanitize", "info", "dis", "explain", "profile"
 """Those that sum in the order of the chip, which is not for BLAS."""
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 _OBJECTS_BETWEEN_SEARCHES = 20_000
+"""For the garbage collector; Python's own 700 search dozens of times while a model is opened."""
 
 EXIT_ERROR = 2
 """Exit code for everything that the user can put right."""
@@ -161,7 +162,8 @@ def _imported(name: str, multiplies: bool) -> ModuleType:
             del os.environ[_BLAS_THREADS]
         return importlib.import_module(MODULES[name])
     finally:
-        gc.freeze()
+        if not gc.get_freeze_count():  # once: garbage of an earlier call in this process must not stay for ever
+            gc.freeze()
         gc.set_threshold(_OBJECTS_BETWEEN_SEARCHES)
         gc.enable()
 
