@@ -222,16 +222,19 @@ describe("the compare panel", () => {
     await has(/first to differ/);
     await inAllThemes("compare");
     await titleAction("Compare", "Go to the First Op That Differs");
+    await workbench.page.locator(".statusbar-item", { hasText: `Ln ${lines.pool}, Col 1` }).waitFor(); // or it comes after the next click
     await titleAction("Compare", "Show All Ops");
     await has(/as expected/);
   });
 
   step("goes to the line of an op, and travels there", async () => {
     const conv = rows().filter({ hasText: "tpu.Conv2D" }).first();
-    await conv.click();
-    await workbench.page.locator(".statusbar-item", { hasText: `Ln ${lines.conv}, Col 1` }).waitFor();
-    await conv.hover();
-    await conv.locator('.action-label[aria-label*="Travel Here"]').click();
+    const place = workbench.page.locator(".statusbar-item", { hasText: `Ln ${lines.conv}, Col 1` });
+    const travel = conv.locator('.action-label[aria-label*="Travel Here"]');
+    const done = (action) => action.then(() => true, () => false);
+    // A row is made anew when the tree is, and then takes neither the click nor the pointer that has come before.
+    await eventually("the line of the op", () => done(conv.click({ timeout: 3000 }).then(() => place.waitFor({ timeout: 3000 }))));
+    await eventually("the way there", () => done(conv.hover({ timeout: 3000 }).then(() => travel.click({ timeout: 3000 }))));
     await workbench.stoppedAt(lines.conv);
     await hasNot(/tpu\.Conv2D relu4_Relu/);
     await workbench.command("View: Show Run and Debug");
