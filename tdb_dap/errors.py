@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import traceback
 from pathlib import Path
 
 TRACEBACKS = "TDB_DAP_TRACEBACK"
@@ -80,8 +79,11 @@ def sentence(error: Exception) -> str:
         return "no thread can be started: there is not enough memory, or there are too many processes (ulimit -u)"
     if not is_internal(error):
         return f"{error}; run `tdb-dap doctor` for the fix"
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}; {TRACEBACKS}=1 shows more" if frames else ""
+    innermost = error.__traceback__
+    while innermost is not None and innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    file = innermost and Path(innermost.tb_frame.f_code.co_filename).name
+    where = f"{file}:{innermost.tb_lineno}; {TRACEBACKS}=1 shows more" if innermost else ""
     return f"internal error, please report it: {type(error).__name__}: {error} ({where})"
 
 

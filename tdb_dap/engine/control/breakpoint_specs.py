@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -132,6 +131,8 @@ def _one_of(spans: tuple[Span, ...], text: str, what: str, present: Iterable[str
     if spans:
         return BreakpointLocation(spans)
     names = sorted(set(present))
+    from difflib import get_close_matches  # takes milliseconds to load, and few sessions need it
+
     near = get_close_matches(text, names, 3, 0.7)
     more = ", ..." if len(names) > _MOST_NAMED else ""
     if not names:

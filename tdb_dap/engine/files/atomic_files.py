@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import glob
 import os
-import secrets
 import shutil
 import stat
 import tempfile
@@ -107,7 +106,7 @@ def unfinished_name(place: Path) -> Path:
                 owner = left.name.split("-")[-2]
                 if owner.isdecimal() and not Path("/proc", owner).exists():
                     _remove(left)
-    return place.with_name(f".{name}.{machine or 'x'}-{os.getpid()}-{secrets.token_hex(4)}.part")
+    return place.with_name(f".{name}.{machine or 'x'}-{os.getpid()}-{os.urandom(4).hex()}.part")
 
 
 @cache

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import TextIO
 from unicodedata import east_asian_width
 
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
-)
-"""Control characters but tab and line feed, what turns the direction of writing, and what has no width."""
+_UNSEEN = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+"""Control characters but tab and line feed, what turns the direction of writing, and what has no width.
+
+Compiled where it is needed: that takes milliseconds, and few texts have any.
+"""
 
 _LONGEST_QUOTED = 80
 
@@ -20,9 +21,9 @@ _MARKDOWN = re.compile(r"[\\|`<]|\](?=\()")
 
 def visible(text: str) -> str:
     """The same with characters that are obeyed and not shown as escapes: ``\\x1b``, ``\\u202e``."""
-    if text.isprintable():  # most texts are, and this is quick
+    if all(line.isprintable() for line in text.split("\n")):  # most texts are, and this is quick
         return text
-    return _UNSEEN.sub(lambda match: ascii(match[0])[1:-1], text)
+    return re.sub(_UNSEEN, lambda match: ascii(match[0])[1:-1], text)
 
 
 def elided(name: str, length: int) -> str:
@@ -43,8 +44,8 @@ def columns_of(text: str) -> int:
     return len(text) if text.isascii() else sum(1 + (east_asian_width(letter) in "WF") for letter in text)
 
 
-_PIECES = re.compile(r"\s+|[\u2e80-\uffef][，。；：、）]*|[^\s\u2e80-\uffef]+[，。；：、）]*")
-"""Between two of these a line may end."""
+_PIECES = r"\s+|[\u2e80-\uffef][，。；：、）]*|[^\s\u2e80-\uffef]+[，。；：、）]*"
+"""Between two of these a line may end; compiled where it is needed."""
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
@@ -53,7 +54,7 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
     A word is never broken, so that a long one has a line for itself.
     """
     lines = [""]
-    for piece in _PIECES.findall(text):
+    for piece in re.findall(_PIECES, text):
         if lines[-1].strip() and columns_of(lines[-1] + piece.rstrip()) > width:
             lines[-1] = lines[-1].rstrip()
             lines.append(indent + piece.lstrip())

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import Any
 
-from tdb_dap.targets.declaration.instruction_set import Instruction
+from tdb_dap.targets.declaration.instruction_set import TABLES, Instruction
 
 Entry = Mapping[str, list[str]]
 
@@ -19,7 +18,7 @@ def recorded() -> Mapping[str, Mapping[str, Mapping[str, Entry]]]:
 
     Written by ``python -m scripts.robustness.fuzz_simulator --fields``.
     """
-    text = resources.files("tdb_dap.targets").joinpath("isa/field_use.json").read_text("utf-8")
+    text = (TABLES / "field_use.json").read_text("utf-8")
     entries: dict[str, dict[str, dict[str, dict[str, list[str]]]]] = json.loads(text)
     return entries
 

@@ -11,7 +11,7 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,9 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tdb_dap.errors import BadInput
+
+TABLES = Path(__file__).parents[1] / "isa"
+"""What the package knows of instructions, a file per chip, and the evidence for it."""
 
 Field = tuple[str, int, int]
 """Name, first bit, width in bits."""
@@ -141,7 +144,7 @@ class InstructionSet:
     @cache
     def load(cls, chip: str) -> InstructionSet:
         """The table that comes with the package for ``chip`` (lower case)."""
-        text = resources.files("tdb_dap.targets").joinpath(f"isa/{chip}.json").read_text("utf-8")
+        text = (TABLES / f"{chip}.json").read_text("utf-8")
         return cls(json.loads(text))
 
     def _add_engine(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-import secrets
 import sys
 from collections.abc import Callable, Set
 from contextlib import suppress
@@ -122,7 +121,7 @@ class KeptPlans:
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             # Under another name first, which nobody else has; a link in the file's place is replaced, not followed.
-            unfinished = self._path.with_suffix(f".{secrets.token_hex(8)}.plans")
+            unfinished = self._path.with_suffix(f".{os.urandom(8).hex()}.plans")
             with unfinished.open("xb") as file:
                 file.write(self._mark(key, data) + data)
             unfinished.replace(self._path)
@@ -187,7 +186,7 @@ def _key(to_make: bool) -> bytes | None:
             with suppress(FileExistsError):  # another process was first
                 descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
                 with os.fdopen(descriptor, "wb") as file:
-                    file.write(secrets.token_bytes(_MARK_BYTES))
+                    file.write(os.urandom(_MARK_BYTES))
         state = path.stat()
         if os.name == "posix" and (state.st_uid != os.getuid() or state.st_mode & 0o077):
             return None

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from enum import Enum
 from functools import cache
-from importlib import resources
 
-from tdb_dap.targets.declaration.instruction_set import Instruction
+from tdb_dap.targets.declaration.instruction_set import TABLES, Instruction
 from tdb_dap.targets.families import FAMILIES
 
 
@@ -25,7 +24,7 @@ class Evidence(Enum):
 @cache
 def _recorded() -> dict[str, dict[str, list[int]]]:
     """Sub types by chip and register, as scripts/record_evidence.py has found them in compiled models."""
-    text = resources.files("tdb_dap.targets").joinpath("isa/evidence.json").read_text("utf-8")
+    text = (TABLES / "evidence.json").read_text("utf-8")
     entries: dict[str, dict[str, list[int]]] = json.loads(text)
     return entries
 
@@ -36,7 +35,7 @@ def recorded_plans() -> dict[str, dict[str, tuple[int, int]]]:
 
     As scripts/record_plans.py has counted them.
     """
-    text = resources.files("tdb_dap.targets").joinpath("isa/plans.json").read_text("utf-8")
+    text = (TABLES / "plans.json").read_text("utf-8")
     entries: dict[str, dict[str, tuple[int, int]]] = json.loads(text)
     return entries
 
