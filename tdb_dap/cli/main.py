@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import gc
 import importlib
 import os
@@ -85,7 +86,7 @@ _ONLY_PRINT = ("info", "dis", "explain")
 _WITHOUT_BLAS = ("run", "check", "sanitize", "info", "dis", "explain", "profile", "graph", "export", "patch", "trace")
 """Those that sum in the order of the chip, which is not for BLAS."""
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
-_OBJECTS_BETWEEN_SEARCHES = 20_000
+_OBJECTS_BETWEEN_SEARCHES = 50_000
 """For the garbage collector; Python's own 700 search dozens of times while a model is opened."""
 
 EXIT_ERROR = 2
@@ -164,6 +165,7 @@ def _imported(name: str, multiplies: bool) -> ModuleType:
     finally:
         if not gc.get_freeze_count():  # once: garbage of an earlier call in this process must not stay for ever
             gc.freeze()
+            atexit.register(gc.freeze)  # the interpreter would search all that it is about to give back
         gc.set_threshold(_OBJECTS_BETWEEN_SEARCHES)
         gc.enable()
 

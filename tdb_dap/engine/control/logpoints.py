@@ -11,9 +11,10 @@ from tdb_dap.engine.expressions.evaluator import evaluate, require_expression
 from tdb_dap.engine.expressions.scope import Scope
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.errors import BadExpression, TdbError
+from tdb_dap.system.patterns import pattern
 
-_BRACES = re.compile(r"\{((?:[^{}\"']|\"[^\"]*\"|'[^']*')+)\}")
-_FORMAT = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?\d{0,3}[,_]?(?:\.\d{1,3})?[bcdeEfFgGnoxX%]?")
+_BRACES = pattern(r"\{((?:[^{}\"']|\"[^\"]*\"|'[^']*')+)\}")
+_FORMAT = pattern(r"(?:.?[<>=^])?[-+ ]?#?0?\d{0,3}[,_]?(?:\.\d{1,3})?[bcdeEfFgGnoxX%]?")
 _MOST_ELEMENTS = 1000
 """NumPy shortens longer arrays."""
 

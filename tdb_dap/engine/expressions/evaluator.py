@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import keyword
 import operator
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,8 +21,9 @@ from tdb_dap.engine.expressions.functions import FUNCTIONS, KEYWORDS, Budget, re
 from tdb_dap.engine.expressions.lexer import NameList, Names, shortened, translated
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.errors import BadExpression, TdbError
+from tdb_dap.system.patterns import pattern
 
-_SIGNS = re.compile(r"\w[/:.-]+\w|^/\w")
+_SIGNS = pattern(r"\w[/:.-]+\w|^/\w")
 """What names of tensors have that are no words."""
 
 LONGEST = 4000

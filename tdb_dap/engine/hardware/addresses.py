@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadExpression
+from tdb_dap.system.patterns import pattern
 
 _NUMBER = r"0x[0-9a-fA-F]+|\d+"
 ADDRESS = rf"[RGSL](?:{_NUMBER})(?:\.(?:{_NUMBER}))?(?:\.L\d+)?"
 """Pattern of an address text, without groups."""
 
-_PARTS = re.compile(rf"%?(?P<space>[RGSL])(?P<first>{_NUMBER})(?:\.(?P<rest>{_NUMBER}))?(?:\.L(?P<lane>\d+))?")
+_PARTS = pattern(rf"%?(?P<space>[RGSL])(?P<first>{_NUMBER})(?:\.(?P<rest>{_NUMBER}))?(?:\.L(?P<lane>\d+))?")
 
 
 def whole_number(text: str) -> int:

@@ -10,6 +10,7 @@ import mmap
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 import numpy as np
 from msgspec import Struct
@@ -75,15 +76,20 @@ def adjoining(regions: Iterable[Region]) -> list[tuple[Region, ...]]:
     return groups
 
 
-def zeros(size: int) -> Bytes:
+def zeros(size: int, is_dense: bool = False) -> Bytes:
     """Pages that the system gives out when they are touched, as small as it has them.
 
-    A model touches little of each lane, and clearing the huge pages that NumPy asks for takes longer than many a run.
+    A small model touches little of each lane, and clearing the huge pages that NumPy asks for takes longer than its
+    run. ``is_dense``: most of it will be touched; then huge pages take an eighth of the time of small ones.
     """
     if sys.platform == "win32" or size < _OWN_PAGES:
         return np.zeros(size, np.uint8)
     try:
-        return np.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
+        pages = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        if is_dense and hasattr(mmap, "MADV_HUGEPAGE"):
+            with suppress(OSError):  # a system without huge pages
+                pages.madvise(mmap.MADV_HUGEPAGE)
+        return np.frombuffer(pages, np.uint8)
     except OSError as error:
         raise MemoryError from error
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from tdb_dap.engine.hardware.memory import Memory, Region
+from tdb_dap.engine.hardware.memory import Memory, Region, zeros
 from tdb_dap.engine.hardware.target import Description, Planning, Target
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.undo_log import Outcome, OverwrittenView
@@ -116,11 +117,11 @@ class InProcess:
         """Whether an outcome has what a command overwrote."""
 
     def open(self, program: Program) -> Memory:
-        return self.open_memories(program.core_count, program.ddr_regions(to_write=True))
+        return self.open_memories(program.core_count, program.ddr_regions(to_write=True), program.is_dense)
 
-    def open_memories(self, cores: int, ddr: Iterable[Region]) -> Memory:
-        """Memories for that number of cores, with these regions of DDR."""
-        return Memory(self._target.geometry, cores, ddr)
+    def open_memories(self, cores: int, ddr: Iterable[Region], is_dense: bool = False) -> Memory:
+        """Memories for that number of cores, with these regions of DDR. ``is_dense``: as for ``zeros``."""
+        return Memory(self._target.geometry, cores, ddr, partial(zeros, is_dense=is_dense))
 
     def execute(self, command: Executable, memory: Memory) -> Outcome:
         plans, form = self._plans_of(command.target), (command.kind, command.descriptor, command.core)

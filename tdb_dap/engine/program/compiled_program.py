@@ -33,6 +33,9 @@ from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.engine.source.source_map import SourceMap
 from tdb_dap.errors import BadInput
 
+_DENSE_BYTES = 64 << 20
+"""Of larger memory, as of the caches of a language model, a run may touch little."""
+
 
 class CompiledProgram(Program):
     """One stage of one net of a bmodel: by default the first. ``target_for(chip, file)`` finds the chip.
@@ -178,7 +181,7 @@ class CompiledProgram(Program):
         """Zeros; BadInput where the model asks for more than a board or this machine has."""
         try:
             if size <= limits.DEVICE_MEMORY:
-                return zeros(size)
+                return zeros(size, self.is_dense and size <= _DENSE_BYTES)
         except MemoryError:
             pass
         raise BadInput(

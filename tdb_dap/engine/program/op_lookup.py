@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from tdb_dap.errors import BadInput
+from tdb_dap.system.patterns import pattern
 
 if TYPE_CHECKING:
     from tdb_dap.engine.source.op_records import OpRecord
     from tdb_dap.engine.source.source_map import SourceMap
 
-_LINES = re.compile(r"(?:mlir:)?(\d+)(?:-(\d+))?")
-_LOCATION = re.compile(r'#?loc\("(.+)"\)|loc:(.+)')
+_LINES = pattern(r"(?:mlir:)?(\d+)(?:-(\d+))?")
+_LOCATION = pattern(r'#?loc\("(.+)"\)|loc:(.+)')
 
 
 def records_named(source: SourceMap, text: str) -> list[OpRecord]:

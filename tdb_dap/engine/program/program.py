@@ -28,6 +28,9 @@ from tdb_dap.engine.source.compile_stages import CompileStages
 from tdb_dap.engine.source.source_map import SourceMap
 from tdb_dap.errors import BadExpression
 
+_DENSE = 100
+"""Commands of a core from which on they touch an eighth of local memory: clearing all of it at once is quicker."""
+
 
 class Subnet(Struct, frozen=True):
     """A subnet, or a launch of a net that was recorded, and its commands [start, stop) in execution order.
@@ -133,6 +136,11 @@ class Program(ABC):
     def begins_at_op(self) -> bool:
         """Whether a session begins at the first op: what several cores do before is of no interest."""
         return self.core_count > 1
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether its commands are so many that they touch most of what memories they have."""
+        return len(self.commands) > _DENSE * self.core_count
 
     shares_l2 = False
     """Whether others than its commands read and write L2: the firmware's processor, engines that are not decoded."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,10 +13,11 @@ from tdb_dap.engine.files.bounded_files import read_file, size_of, start_of
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import open_npz, read_npy
 from tdb_dap.errors import BadInput
+from tdb_dap.system.patterns import pattern
 
-_FORMATS = re.compile(r"_(f32|f16|bf16|f8e4m3|f8e5m2|[us]?i(4|8|16|32))$")
+_FORMATS = pattern(r"_(f32|f16|bf16|f8e4m3|f8e5m2|[us]?i(4|8|16|32))$")
 """What the compiler adds to the name of a tensor that it casts."""
-_OF_NODE = re.compile(r"(.+)_[A-Z]\w*")
+_OF_NODE = pattern(r"(.+)_[A-Z]\w*")
 """The importer calls the result of an ONNX node by the node's output and its type."""
 
 

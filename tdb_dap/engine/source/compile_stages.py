@@ -8,7 +8,6 @@ put in (a cast, a copy) belongs to the layer whose result it reads.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +21,7 @@ from tdb_dap.engine.files.location_files import NOTES
 from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.errors import BadInput
+from tdb_dap.system.patterns import pattern
 
 if TYPE_CHECKING:
     from tdb_dap.engine.files.context import Context
@@ -35,7 +35,7 @@ _STAGES = {
 }
 """Key in ref_files.json -> what the stage is called, from the original model onwards."""
 
-_NODE = re.compile(r"(.+)_([A-Z]\w*)")
+_NODE = pattern(r"(.+)_([A-Z]\w*)")
 """The importer calls the result of an ONNX node by the node's output and its type."""
 
 _NOT_LAYERS = ("top.Weight", "top.None", "top.Input")

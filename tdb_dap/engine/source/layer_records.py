@@ -29,9 +29,10 @@ from tdb_dap.engine.source.op_records import Records
 from tdb_dap.engine.source.source_map import SourceMap
 from tdb_dap.engine.source.tensor_location import LocationRecord
 from tdb_dap.errors import BadInput
+from tdb_dap.system.patterns import pattern
 
 _HOST = ENGINES.index("cpu")
-_ADDRESS = re.compile(r", (\d+) : i64>$")
+_ADDRESS = pattern(r", (\d+) : i64>$")
 _MOVES = {"tpu.Load", "tpu.Store"}
 _SILENT = {"tpu.Yield", "tpu.Group", "top.Weight", "top.None", "return", "func.return"}
 """Ops that have no commands of their own, though their location may be that of a tensor."""

@@ -6,7 +6,6 @@ it stands in a layer group, whether it leaves no tensor of its own, and where th
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,8 +15,9 @@ from msgspec.structs import replace
 
 from tdb_dap.engine.files.bounded_files import read_lines
 from tdb_dap.errors import BadInput
+from tdb_dap.system.patterns import pattern
 
-_HEADING = re.compile(r"Cmdbuf\d+:")
+_HEADING = pattern(r"Cmdbuf\d+:")
 _COLUMNS = 10
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,8 +9,9 @@ from msgspec import Struct
 
 from tdb_dap.engine.source.mlir_attributes import integer
 from tdb_dap.engine.source.mlir_file import MlirOp
+from tdb_dap.system.patterns import pattern
 
-_NUMBERS = re.compile(r"(\w+) = (\[[-\d, ]*\]|-?\d+|true|false)")
+_NUMBERS = pattern(r"(\w+) = (\[[-\d, ]*\]|-?\d+|true|false)")
 
 
 class LocalInfo(Struct, frozen=True):

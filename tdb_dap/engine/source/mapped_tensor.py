@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
@@ -18,10 +17,11 @@ from tdb_dap.engine.source.element_types import ElementType, element_type
 from tdb_dap.engine.source.marks import NO_MARKS, Marks
 from tdb_dap.engine.source.mlir_attributes import integer
 from tdb_dap.errors import BadInput
+from tdb_dap.system.patterns import pattern
 
 _FLOAT8 = "f8E4M3"
 _LARGEST_F8E4M3 = 448
-_SLICE = re.compile(r"(\d+):(\d+)")
+_SLICE = pattern(r"(\d+):(\d+)")
 _LOCAL_LAYOUTS = {
     "eu_align": Layout.ALIGN_EU,
     "compact": Layout.COMPACT,
@@ -29,7 +29,7 @@ _LOCAL_LAYOUTS = {
     "compact_xn": Layout.COMPACT_XN,
 }
 _DENSE_LAYOUTS = {"continuous": Layout.CONTIGUOUS, "continuous_xn": Layout.CONTIGUOUS_XN}
-_UNROLLED = re.compile(r"(?:load_|store_)?(.+)_pipe\d+_slice\d+")
+_UNROLLED = pattern(r"(?:load_|store_)?(.+)_pipe\d+_slice\d+")
 _TEXTS = ("name", "layout", "memory_type", "type", "reshape", "slice")
 _ADDRESSES = range(1 << 48)
 

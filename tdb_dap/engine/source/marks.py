@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.source.mlir_attributes import integer
+from tdb_dap.system.patterns import pattern
 
 if TYPE_CHECKING:
     from tdb_dap.engine.source.mlir_file import MlirFile
 
-_REARRANGED = re.compile(r"use_3ic_optimize = [1-9]")
-_SHIFTED = re.compile(r"indexing_map_s2l = (#map\d*)\b")
-_MAP = re.compile(r"(#map\d*) = affine_map<\((.*)\) -> \((.*)\)>")
-_AXIS = re.compile(r"d(\d+)(?: \+ (\d+))?")
-_SHARING = re.compile(r'store_mode = "[24]N"')
+_REARRANGED = pattern(r"use_3ic_optimize = [1-9]")
+_SHIFTED = pattern(r"indexing_map_s2l = (#map\d*)\b")
+_MAP = pattern(r"(#map\d*) = affine_map<\((.*)\) -> \((.*)\)>")
+_AXIS = pattern(r"d(\d+)(?: \+ (\d+))?")
+_SHARING = pattern(r'store_mode = "[24]N"')
 
 
 class Marks:

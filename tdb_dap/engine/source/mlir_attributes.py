@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from tdb_dap.errors import BadInput
+from tdb_dap.system.patterns import pattern
 
 _OPEN, _CLOSE = "([{<", ")]}>"
-_NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?$")
+_NUMBER = pattern(r"-?\d+(\.\d*)?([eE][-+]?\d+)?$")
 
 _MOST_DIGITS = 20
 """Of an integer of 64 bits."""

@@ -18,15 +18,14 @@ from msgspec import Struct, field
 
 from tdb_dap.engine.files.bounded_files import read_lines
 from tdb_dap.engine.source.mlir_attributes import closing, integer, parse_attributes
+from tdb_dap.system.patterns import pattern
 
-_OPERATION = re.compile(
-    r'\s*(?:(%[^=]*?) = )?(?:"([^"]+)"\(|(func\.func|module|return|call|func\.call|func\.return)\b)'
-)
-_ALIAS = re.compile(r"#(loc\d*) = loc\((.*)\)\s*$")
-_FUNCTION_NAME = re.compile(r"func\.func (?:private |public )?@([\w.$-]+)")
-_MODULE_NAME = re.compile(r"module @([^\s{]+)")
-_MODE = re.compile(r'module\.mode = "(\w+)"')
-_VALUE = re.compile(r"%[\w.$-]+(?:#\d+)?")
+_OPERATION = pattern(r'\s*(?:(%[^=]*?) = )?(?:"([^"]+)"\(|(func\.func|module|return|call|func\.call|func\.return)\b)')
+_ALIAS = pattern(r"#(loc\d*) = loc\((.*)\)\s*$")
+_FUNCTION_NAME = pattern(r"func\.func (?:private |public )?@([\w.$-]+)")
+_MODULE_NAME = pattern(r"module @([^\s{]+)")
+_MODE = pattern(r'module\.mode = "(\w+)"')
+_VALUE = pattern(r"%[\w.$-]+(?:#\d+)?")
 
 
 class SourceFile(Struct, frozen=True):

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from tdb_dap.engine.source.mlir_attributes import integer
+from tdb_dap.system.patterns import pattern
 
 if TYPE_CHECKING:
     from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp, Region
 
 _YIELDS = ("tpu.Yield", "top.Yield")
-_CALL = re.compile(r"\bcall @([\w.$-]+)\(")
+_CALL = pattern(r"\bcall @([\w.$-]+)\(")
 
 RETURNS = ("return", "func.return")
 """What ends a function."""
