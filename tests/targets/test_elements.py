@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -132,6 +133,20 @@ def test_newton_steps(dtype: DType, kind: str) -> None:
             both(partial(float32.reciprocal_sqrt, b, steps, dtype), as_words=True)
             for rule in Reciprocal:
                 both(partial(float32.divide, a, b, steps, dtype, rule), as_words=True)
+
+
+@each("dtype", [*FLOATS, FLUSHED_F16])
+def test_quotients_of_words(dtype: DType) -> None:
+    """A command's quotients: every count of steps, every rule, one number or a channel of them as the divisor."""
+    stored = F16 if dtype is FLUSHED_F16 else dtype
+    for number, (rule, shape) in enumerate(product(Reciprocal, SHAPES)):
+        kind = ("plain", "tiny", "huge", "special", "any")[number % 5]
+        left = Value(placed(words(stored, shape, kind, number), PLACES[number % len(PLACES)]), dtype)
+        for divisor in (shape, (1, shape[1], 1, 1), (1, 1, 1, 1)):
+            right = Value(words(stored, divisor, kind, 30 + number), dtype)
+            rules = Rules(channel_group=16, reciprocal=rule)
+            x = operation({"left": left, "right": right}, dtype, rules, sub=op.DIVIDE, opd2_n_str=number % 4)
+            both(partial(SEMANTICS["arith", op.DIVIDE], x))
 
 
 @each("mode", range(6))

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import TextIO
 from unicodedata import east_asian_width
 
-from tdb_dap.system.patterns import pattern
-
 _UNSEEN = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 """Control characters but tab and line feed, what turns the direction of writing, and what has no width.
 
@@ -17,7 +15,7 @@ Compiled where it is needed: that takes milliseconds, and few texts have any.
 
 _LONGEST_QUOTED = 80
 
-_MARKDOWN = pattern(r"[\\|`<]|\](?=\()")
+_MARKDOWN = re.compile(r"[\\|`<]|\](?=\()")
 """What would end a cell, begin code or an element, or make a link or a picture."""
 
 

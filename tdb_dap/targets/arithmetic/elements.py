@@ -172,9 +172,9 @@ def reciprocal_roots(x: Stored, steps: int, dtype: DType, flushes: bool) -> Arra
 def divided(
     a: Stored, b: Stored, steps: int, dtype: DType, flushes: bool, rule: Reciprocal, is_flushed: bool = False
 ) -> Array | None:
-    """a / b of float32 numbers that stand for some of ``dtype``, as ``float32.divide`` gives them; words of float32.
+    """a / b of numbers of ``dtype``, as ``float32.divide`` gives them.
 
-    ``is_flushed``: subnormals of float32 are zeros in b, too.
+    Words as those of both operands: of that format, or of float32. ``is_flushed``: subnormals of float32 are zeros in b, too.
     """
     return _newton(Function.DIVIDED, (a, b), steps, dtype, flushes, rule, is_flushed)
 
@@ -194,7 +194,7 @@ def _newton(
         return None
     form: dict[str, float] = {"format": FLOATS[dtype.name], "flushes": flushes, "newton_steps": steps}
     form |= {"reciprocal": rule, "variant": is_flushed}
-    return Elements(function, operands, shape, np.dtype(np.uint32), form).computed()
+    return Elements(function, operands, shape, stored[0].dtype.bits_dtype, form).computed()
 
 
 def in_float32(numbers: Array) -> Stored:

@@ -21,7 +21,7 @@ from tdb_dap.engine.hardware.dtypes import (
 )
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.arithmetic import elements, float32
-from tdb_dap.targets.arithmetic.halves import calculated
+from tdb_dap.targets.arithmetic.halves import FLUSHED_F16, calculated
 from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps
 from tdb_dap.targets.arithmetic.rounding import convert, converted_at_once, to_float8
 from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_EVEN, HALF_UP, saturate, shift
@@ -262,11 +262,12 @@ def _is_finite(x: Operation) -> bool:
 
 
 def _divide_words(x: Operation) -> Array | None:
-    """As ``_divide``, words of float32 from words of float32; None for other formats, and without the kernel."""
+    """As ``_divide``, words of the format of both operands; None for several formats, and without the kernel."""
     left, right = x["left"], x["right"]
-    if not left.dtype is right.dtype is x.dtype is F32:
+    if not left.dtype is right.dtype is x.dtype:
         return None
-    return elements.divided(left.stored, right.stored, _newton_steps(x), F32, False, x.rules.reciprocal)
+    flushes = x.dtype is FLUSHED_F16
+    return elements.divided(left.stored, right.stored, _newton_steps(x), x.dtype, flushes, x.rules.reciprocal)
 
 
 def _newton_steps(x: Operation) -> int:

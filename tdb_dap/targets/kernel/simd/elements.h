@@ -351,11 +351,11 @@ static void NAME(reciprocal_roots)(const Grid *grid, int format, int flushes, in
     }
 }
 
-/* result = a / b = a * copysign(r * r, b), r = 1 / sqrt(|b|), every product rounded to the format. ``is_flushed``: a subnormal b of
- * float32 is a zero. */
-static void NAME(divided)(const Grid *grid, int format, int flushes, int steps, int rule, int is_flushed, float *result)
+/* result = a / b = a * copysign(r * r, b), r = 1 / sqrt(|b|), every product rounded to the format; in words as those of a.
+ * ``is_flushed``: a subnormal b of float32 is a zero. */
+static void NAME(divided)(const Grid *grid, int format, int flushes, int steps, int rule, int is_flushed, void *result)
 {
-    float a[CHUNK], b[CHUNK], size[CHUNK], root[CHUNK], inverse[CHUNK];
+    float a[CHUNK], b[CHUNK], size[CHUNK], root[CHUNK], inverse[CHUNK], out[CHUNK];
     uint32_t kept[CHUNK];
     const int64_t count = element_count(grid);
     const uint32_t least = rule != TRUE_SUBNORMALS ? 1 : format != F16 ? 0x00800000 : flushes ? 0x38800000 : 1;
@@ -379,7 +379,6 @@ static void NAME(divided)(const Grid *grid, int format, int flushes, int steps, 
             inverse[i] = number_of((bits_of(inverse[i]) & 0x7fffffff) | (bits_of(b[i]) & 0x80000000));
         memcpy(kept, a, (size_t)used * sizeof *a);
         NAME(flushed)(a, format, flushes, used);
-        float *out = result + first;
         NAME(product_in)(a, inverse, out, format, flushes, used);
         if (rule == TRUE_ZEROS) /* a subnormal, before it is flushed, by a zero */
             for (int64_t i = 0; i < used; i++) {
@@ -387,6 +386,7 @@ static void NAME(divided)(const Grid *grid, int format, int flushes, int steps, 
                 const int is_tiny = (kept[i] & 0x7fffffff) - 1 < 0x007fffff;
                 out[i] = number_of(is_tiny && b[i] == 0 ? 0x7f800000 | sign : bits_of(out[i]));
             }
+        NAME(write_floats)(out, result, grid->operands[0].format, flushes, first, used);
     }
 }
 

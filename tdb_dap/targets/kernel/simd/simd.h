@@ -129,7 +129,7 @@ typedef struct {
     void (*elementwise)(int, const float *, const float *, float *, int64_t);
     void (*float_elements)(const Grid *, int, int, void *, int, int);
     void (*reciprocal_roots)(const Grid *, int, int, int, float *);
-    void (*divided)(const Grid *, int, int, int, int, int, float *);
+    void (*divided)(const Grid *, int, int, int, int, int, void *);
     void (*series)(const Grid *, const Stored *, int64_t, int64_t, int64_t, int, int, void *);
     int (*int_rows)(const Grid *, int, int, const Requantisation *, const Stored *); /* or none */
     void (*int_elements)(const Grid *, int, int, int, const Requantisation *, void *);
