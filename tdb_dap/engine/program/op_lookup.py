@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -35,6 +34,8 @@ def records_named(source: SourceMap, text: str) -> list[OpRecord]:
     wanted = (match[1] or match[2]) if match else text.strip()
     matching = [r for r in records if any(wanted in (v.name,) or fnmatchcase(v.name, wanted) for v in r.results)]
     if not matching:
+        from difflib import get_close_matches  # takes milliseconds to load, and few sessions need it
+
         names = sorted({value.name for record in records for value in record.results})
         near = ", ".join(get_close_matches(wanted, names, 3, 0.4) or names[:8])
         raise BadInput(f"{text}: no op of that location; near are {near}")
