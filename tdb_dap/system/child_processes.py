@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 _RUN = (
     "import sys; sys.path[:] = [place for place in sys.path if place]; "
@@ -23,6 +24,22 @@ _LIBRARY_PATHS = ("LD_LIBRARY_PATH", "LIBPATH")
 """Variables that the frozen program's start changes, keeping them as NAME_ORIG."""
 
 _PACKAGE = __name__.partition(".")[0]
+
+
+class Process(Protocol):
+    """What is needed of a process that leads a separate session; ``subprocess.Popen`` has it."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def kill(self) -> None: ...
 
 
 def is_frozen() -> bool:
@@ -93,7 +110,7 @@ def exit_text(code: int) -> str:
         return f"signal {-code}"
 
 
-def end_with_children(child: subprocess.Popen[bytes]) -> None:
+def end_with_children(child: Process) -> None:
     """End a process that leads a separate session, and all that it has started."""
     if hasattr(os, "killpg"):
         with suppress(ProcessLookupError, PermissionError):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tdb_dap
+from tdb_dap.engine.compare import walk
 from tdb_dap.engine.compare.finding import Checked
 from tdb_dap.engine.compare.judging import Judge
 from tdb_dap.engine.compare.walk import Mode, Walk
@@ -63,6 +64,16 @@ def test_a_tensor_of_several_cores_is_judged_when_all_have_written() -> None:
     assert vendors, "the vendor judges after each core"
     found = {entry.name: entry.verdict for entry in walked(opened(of)) if entry.role == "result"}
     assert {found[name] for name in vendors & set(found)} <= {"pass"}
+
+
+def test_a_tensor_that_is_in_no_memory_of_the_chip_is_not_put_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the shapes that the chip's processor holds, of which a recording has the addresses in the compiled model."""
+    put: list[str] = []
+    monkeypatch.setattr(walk, "_is_elsewhere", lambda inspector, value: value.name == "conv8_Conv")
+    monkeypatch.setattr(walk, "put", lambda machine, reference, value: put.append(value.name))
+    walked(opened(case("toy_bm1684x_f32")), "standalone")
+    assert put
+    assert "conv8_Conv" not in put
 
 
 def spoiled(of: Case, path: Path, name: str, change: Callable[[Array], Array]) -> Path:

@@ -220,6 +220,8 @@ class Walk(Observer):
 
     def _put_right(self, inspector: Inspector, value: MappedTensor) -> None:
         """The reference's numbers in the place of what was computed, for the ops that read it."""
+        if _is_elsewhere(inspector, value):
+            return
         if inspector.reference is not None and put(inspector.machine, inspector.reference, value):
             inspector.machine.backend.edited()
 

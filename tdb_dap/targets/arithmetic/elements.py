@@ -174,7 +174,8 @@ def divided(
 ) -> Array | None:
     """a / b of numbers of ``dtype``, as ``float32.divide`` gives them.
 
-    Words as those of both operands: of that format, or of float32. ``is_flushed``: subnormals of float32 are zeros in b, too.
+    Words as those of both operands: of that format, or of float32. ``is_flushed``: subnormals of float32 are zeros in
+    b, too.
     """
     return _newton(Function.DIVIDED, (a, b), steps, dtype, flushes, rule, is_flushed)
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.system.child_processes import end_with_children, exit_text, outside_environment
+from tdb_dap.system.child_processes import Process, end_with_children, exit_text, outside_environment
 from tdb_dap.system.scratch import scratch_directory
-from tdb_dap.system.worker_process import Died, WorkerProcess
+from tdb_dap.system.worker_process import Died, Server, WorkerProcess
 from tdb_dap.tools.zoo.cases import Ask, Case, described, digest_of
 from tdb_dap.tools.zoo.result import CaseFinding, Op, Result, Status, Step
 from tdb_dap.tools.zoo.steps import LONGEST_TEXT, Outcome, ask_of
@@ -35,12 +35,16 @@ _COMPILING = "compile"
 
 
 class CaseRun:
-    """One case, from its files to a result. ``scratch``: an empty folder; ``stop``: whether to give up."""
+    """One case, from its files to a result. ``scratch``: an empty folder; ``stop``: whether to give up.
 
-    def __init__(self, case: Case, scratch: Path, stop: Callable[[], bool]) -> None:
+    ``server``: starts the processes of its steps.
+    """
+
+    def __init__(self, case: Case, scratch: Path, stop: Callable[[], bool], server: Server | None = None) -> None:
         self._case = case
         self._scratch = scratch
         self._stop = stop
+        self._server = server
         self._deadline = time.monotonic() + case.seconds
         self._ops: dict[tuple[int, str], Op] = {}
         self._findings: list[CaseFinding] = []
@@ -95,7 +99,7 @@ class CaseRun:
 
     def _step(self, ask: Ask) -> Step:
         started = time.monotonic()
-        with WorkerProcess(ask_of, self._case, ask, folder=self._scratch) as worker:
+        with WorkerProcess(ask_of, self._case, ask, folder=self._scratch, server=self._server) as worker:
             ended, peak = self._watch(worker.process)
             try:
                 outcome = Outcome(ended, _beyond(ended, self._case)) if ended else worker.result()
@@ -136,7 +140,7 @@ class CaseRun:
         status, text = _outcome(child.returncode, ended, lines, self._case)
         return _done(ask, status, text, started, peak)
 
-    def _watch(self, child: subprocess.Popen[bytes]) -> tuple[Status | None, float]:
+    def _watch(self, child: Process) -> tuple[Status | None, float]:
         """Wait for the end of a process and what it has started; the limit that it went beyond, and its peak in MB."""
         peak, looked = 0.0, 0.0
         ended: Status | None = None
@@ -170,10 +174,10 @@ def command_line(case: Case, steps: Sequence[Step]) -> str:
     return shlex.join(words)
 
 
-def run_case(case: Case, stop: Callable[[], bool] = lambda: False) -> Result:
+def run_case(case: Case, stop: Callable[[], bool] = lambda: False, server: Server | None = None) -> Result:
     """Work on a case in a folder that is gone afterwards. KeyboardInterrupt when ``stop`` says so."""
     with scratch_directory() as scratch:
-        return CaseRun(case, scratch, stop).result()
+        return CaseRun(case, scratch, stop, server).result()
 
 
 def versions() -> tuple[tuple[str, str], ...]:

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,10 +20,12 @@ from msgspec.structs import replace
 
 from tdb_dap.engine.files.atomic_files import whole_path
 from tdb_dap.errors import BadInput
+from tdb_dap.system.fork_server import ForkServer
 from tdb_dap.system.forked_worker import processors
 from tdb_dap.tools.zoo.case_run import command_line, run_case
 from tdb_dap.tools.zoo.cases import Case, digest_of, files_of
 from tdb_dap.tools.zoo.result import Result, Status, Step
+from tdb_dap.tools.zoo.steps import NEEDED
 
 _TRIES = 3
 """Workers that a case may lose before their death is taken for its own fault."""
@@ -57,8 +59,10 @@ class LocalExecutor:
 
     def work(self, cases: Sequence[Case]) -> Iterator[tuple[Case, Result]]:
         stop = threading.Event()
-        with ThreadPoolExecutor(self.size, thread_name_prefix="tdb-dap zoo") as pool:
-            futures = {pool.submit(run_case, case, stop.is_set): case for case in cases}
+        with ExitStack() as stack:
+            server = stack.enter_context(ForkServer(NEEDED)) if ForkServer.is_possible() else None
+            pool = stack.enter_context(ThreadPoolExecutor(self.size, thread_name_prefix="tdb-dap zoo"))
+            futures = {pool.submit(run_case, case, stop.is_set, server): case for case in cases}
             waiting: set[Future[Result]] = set(futures)
             try:
                 while waiting:

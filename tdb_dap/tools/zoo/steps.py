@@ -19,6 +19,18 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT = 400
 
+NEEDED = (
+    __name__,
+    "tdb_dap.tools.opening",
+    "tdb_dap.tools.check.checking",
+    "tdb_dap.tools.check.text",
+    "tdb_dap.tools.sanitize.sanitizing",
+    "tdb_dap.tools.sanitize.text",
+    "tdb_dap.targets.semantics.execute",
+    "tdb_dap.targets.plans.plan",
+)
+"""Modules that most steps load when they begin."""
+
 _PICTURES = 3
 """Failing tensors of a case whose picture of errors is kept."""
 
