@@ -27,7 +27,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 class Process(Protocol):
-    """What is needed of a process that leads a separate session; ``subprocess.Popen`` has it."""
+    """Interface of a process that leads a separate session; ``subprocess.Popen`` has it."""
 
     @property
     def pid(self) -> int: ...

@@ -93,6 +93,22 @@ def test_what_has_no_plan_is_not_tried_again(made: list[str], monkeypatch: pytes
         assert len(made) == expected
 
 
+def test_commands_that_are_executed_one_by_one_use_what_is_kept(made: list[str]) -> None:
+    program = Program()
+    program.run()
+    own = program.commands
+    chip = replace(chip_named("BM1684X"))
+    memory = Bench(chip).memory
+    for kept_ones, expected in ((False, 1), (True, 0)):
+        made.clear()
+        chip = replace(chip_named("BM1684X"))
+        if kept_ones:
+            chip.recall(own)
+        descriptor = own.payload[: own.offsets[1]].tobytes()
+        assert chip.carry_out(int(own.kinds[0]), descriptor, 0, memory)
+        assert len(made) == expected
+
+
 def test_a_file_that_is_not_whole_counts_for_nothing(made: list[str], tmp_path: Path) -> None:
     program = Program()
     first = program.run()

@@ -263,6 +263,10 @@ class Planning(Protocol):
         """
         ...
 
+    def recall(self, commands: EncodedCommands) -> None:
+        """Use what another process has kept of these commands, however they will be executed."""
+        ...
+
 
 class Form(Struct, frozen=True, eq=False):
     """Commands that are alike but for where their tensors are.

@@ -117,6 +117,9 @@ class InProcess:
         """Whether an outcome has what a command overwrote."""
 
     def open(self, program: Program) -> Memory:
+        planning, encoded = self._plans_of(program.target), program.commands.encoded
+        if planning is not None and encoded is not None:
+            planning.recall(encoded)
         return self.open_memories(program.core_count, program.ddr_regions(to_write=True), program.is_dense)
 
     def open_memories(self, cores: int, ddr: Iterable[Region], is_dense: bool = False) -> Memory:

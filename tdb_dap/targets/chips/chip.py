@@ -302,6 +302,10 @@ class Chip(Struct, frozen=True, dict=True):
     def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
         return first if self._plans is None else self._plans.carry_out_some(commands, first, stop, memory)
 
+    def recall(self, commands: EncodedCommands) -> None:
+        if self._plans is not None:
+            self._plans.recall(commands)
+
     def plan_coverage(self, commands: EncodedCommands) -> dict[int, tuple[int, int]]:
         """Kind -> how many commands change memory, and how many of these are executed one by one, without a plan."""
         return {} if self._plans is None else self._plans.coverage(commands)

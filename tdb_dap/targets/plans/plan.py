@@ -42,10 +42,15 @@ class Plans:
         self._known: Known = Known(chip, rules) if like is None else like._known.at(chip)
         self._batches: dict[int, Batch] = {}
         self._program: tuple[ReferenceType[EncodedCommands], KeptPlans | None] | None = None
+        self._recalled: EncodedCommands | None = None
         self._regions: tuple[ReferenceType[Memory], NDArray[np.int64]] | None = None
         self._unpacked = Unpacked()
         self._looked_at = (0, 0)
         """Forms, and batches, when those to keep were looked at for the last time."""
+
+    def recall(self, commands: EncodedCommands) -> None:
+        """Load the plans that are kept of a program before the first of its commands is executed."""
+        self._recalled = commands
 
     def carry_out(
         self, kind: int, descriptor: bytes, core: int, memory: Memory, registers: Registers | None = None
@@ -53,6 +58,9 @@ class Plans:
         """Carry out a command by the plan of its form; False, and nothing is done, where it has none."""
         if not kernel.is_active():
             return False
+        recalled, self._recalled = self._recalled, None
+        if recalled is not None:
+            self._kept(recalled)
         known = self._known_now()
         form = known.find(kind, int.from_bytes(descriptor, "little"), registers)
         if form is None:
