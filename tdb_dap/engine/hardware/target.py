@@ -263,6 +263,11 @@ class Planning(Protocol):
         """
         ...
 
+
+@runtime_checkable
+class Keeping(Protocol):
+    """A chip that keeps between processes what it knows of the commands of a program."""
+
     def recall(self, commands: EncodedCommands) -> None:
         """Use what another process has kept of these commands, however they will be executed."""
         ...

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from tdb_dap.engine.hardware.memory import Memory, Region, zeros
-from tdb_dap.engine.hardware.target import Description, Planning, Target
+from tdb_dap.engine.hardware.target import Description, Keeping, Planning, Target
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.undo_log import Outcome, OverwrittenView
 from tdb_dap.errors import NotSimulated
@@ -117,9 +117,8 @@ class InProcess:
         """Whether an outcome has what a command overwrote."""
 
     def open(self, program: Program) -> Memory:
-        planning, encoded = self._plans_of(program.target), program.commands.encoded
-        if planning is not None and encoded is not None:
-            planning.recall(encoded)
+        if isinstance(program.target, Keeping) and (encoded := program.commands.encoded) is not None:
+            program.target.recall(encoded)
         return self.open_memories(program.core_count, program.ddr_regions(to_write=True), program.is_dense)
 
     def open_memories(self, cores: int, ddr: Iterable[Region], is_dense: bool = False) -> Memory:
