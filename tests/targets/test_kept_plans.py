@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.targets import kernel
+from tdb_dap.targets.kernel.records import ElementsRecord
 from tdb_dap.targets.plans import kept, known, making
 from tdb_dap.targets.semantics import SEMANTICS
 from tests.targets.commands import chip_named
@@ -107,6 +108,15 @@ def test_commands_that_are_executed_one_by_one_use_what_is_kept(made: list[str])
         descriptor = own.payload[: own.offsets[1]].tobytes()
         assert chip.carry_out(int(own.kinds[0]), descriptor, 0, memory)
         assert len(made) == expected
+
+
+def test_what_is_kept_does_not_depend_on_where_tensors_are() -> None:
+    def records(address: int) -> bytes:
+        call = ElementsRecord(operands=1)
+        call.operand[0].data, call.to.data = address, address + 4096
+        return kernel.block(1, [(address, 0, 0, 0, 0, 0), (address + 4096, 0, 0, 0, 0, 1)], [call])
+
+    assert records(1 << 20) == records(1 << 30)
 
 
 def test_a_file_that_is_not_whole_counts_for_nothing(made: list[str], tmp_path: Path) -> None:

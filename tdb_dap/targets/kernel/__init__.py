@@ -194,7 +194,7 @@ _WORD = (1 << 64) - 1
 
 
 def _count_from(stored: StoredRecord, origins: Sequence[int]) -> None:
-    if stored.source >= 0:
+    if stored.source >= 0 and stored.data:  # without: a function that has no table
         stored.data = stored.data - origins[stored.source] & _WORD
 
 
