@@ -11,6 +11,7 @@ import pytest
 
 from scripts.compare_timing import is_near
 from tdb_dap.cli.main import main
+from tdb_dap.engine.commands.commands import ENGINES
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.occupancy import Resident, Timeline, _place, residents, use_at
@@ -20,7 +21,7 @@ from tdb_dap.tools.profile.profiling import Costs, Profile
 from tdb_dap.tools.profile.report import report_of
 from tdb_dap.tools.profile.schedule import schedule, waits
 from tdb_dap.tools.profile.text import lines
-from tdb_dap.tools.profile.trace import trace
+from tdb_dap.tools.profile.trace import THREADS, TRACKS, trace
 from tdb_dap.tools.programs import open_program
 from tests.samples import DATA, Case, case, cases, typical
 
@@ -42,6 +43,11 @@ def test_a_tensor_is_where_its_bytes_are(of: Case) -> None:
                 start, stop = min(start % lane for start, _ in ranges), max((stop - 1) % lane + 1 for _, stop in ranges)
                 place = view.core, start, stop
             assert _place(view) == place
+
+
+def test_every_engine_has_a_track() -> None:
+    assert set(THREADS) == set(ENGINES)
+    assert set(TRACKS) == set(THREADS.values())
 
 
 def profile_of(name: str, use_compiler: bool = True) -> Profile:
