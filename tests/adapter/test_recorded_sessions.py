@@ -42,6 +42,8 @@ def test_from_launch_to_launch_and_back(client: DapClient) -> None:
         "main",
         "layer a_MatMul",
     ]
+    assert client.request("tdb/time")["launch"] == "launch 7 of dec (2×12)"
+    assert client.request("tdb/time", at=5)["launch"] == "launch 0 of enc (1×16)"
     assert stop.variable("Operands", "y").value.startswith("f32 2×12")
     assert "breakpoint 1: net:dec (5 places)" in client.console("b net:dec")
     client.reverse()

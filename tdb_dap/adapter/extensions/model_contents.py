@@ -97,6 +97,7 @@ def _launches(program: Program) -> list[ModelLaunch]:
             "first": launch.start,
             "listingLine": program.listing.line_of(launch.start),
             "commands": launch.stop - launch.start,
+            "token": launch.token,
         }
         for launch in program.launches
     ]

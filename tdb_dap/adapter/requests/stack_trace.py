@@ -21,7 +21,6 @@ from tdb_dap.adapter.requests.stopped_event import core_of, focus_of, thread_id
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.handles import Frame, Level
 from tdb_dap.adapter.session.references import instruction_reference
-from tdb_dap.engine.rendering.printable import elided
 from tdb_dap.engine.source.op_records import name_of
 from tdb_dap.errors import TdbError
 
@@ -71,7 +70,9 @@ def _formatted(session: Session, frame: StackFrame, wanted: StackFrameFormat | N
     Without a format, names of layers are elided: clients cut off the end of a row, which is what tells them apart.
     """
     if wanted is None:
-        frame.name = " ".join(elided(word, _LETTERS) for word in frame.name.split(" "))
+        source, focus = session.debugger.program.source, session.handles.frame(frame.id).focus
+        line = source.line_of(focus)
+        frame.name = " ".join(source.label_of(word, line, _LETTERS) for word in frame.name.split(" "))
         return frame
     known = session.handles.frame(frame.id)
     everything = wanted.includeAll
