@@ -9,6 +9,7 @@ import {
   configuration,
   contexts,
   ConfigurationTarget,
+  DebugStackFrame,
   dialogue,
   Disposable,
   editing,
@@ -26,6 +27,7 @@ import {
   scrolled,
   SourceBreakpoint,
   stacked,
+  TabInputWebview,
   terminated,
   texts,
   trees,
@@ -38,6 +40,7 @@ import { fileSystem, virtualUri } from "./virtual";
 export {
   agents,
   ConfigurationTarget,
+  DebugStackFrame,
   dialogue,
   editing,
   factories,
@@ -48,6 +51,7 @@ export {
   running,
   scroll,
   selectFrame,
+  TabInputWebview,
   settings,
   terminate,
   texts,
@@ -103,6 +107,8 @@ const fake = {
   },
   SourceBreakpoint,
   FunctionBreakpoint,
+  DebugStackFrame,
+  TabInputWebview,
   ViewColumn: { One: 1, Two: 2, Beside: -2 },
   TextEditorRevealType: { InCenter: 1, AtTop: 3 },
   TaskScope: { Workspace: 2 },
@@ -215,6 +221,9 @@ const fake = {
     onDidChangeActiveTextEditor: went.event,
     onDidChangeTextEditorVisibleRanges: scrolled.event,
     createWebviewPanel: panel,
+    get tabGroups() {
+      return running.tabs;
+    },
     registerWebviewPanelSerializer: () => ({ dispose: () => undefined }),
     createTreeView: (_name: string, { treeDataProvider }: vscode.TreeViewOptions<unknown>) => {
       const view = {

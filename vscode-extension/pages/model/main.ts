@@ -213,16 +213,23 @@ function recorded(recording: ModelRecording, launches: readonly ModelLaunch[]): 
   ];
 }
 
+/** Nets that a language model has. */
+const LANGUAGE_NETS = ["block_0", "block_cache_0", "lm_head"];
+
 function show(contents: ModelContents): void {
   const { file, size, chip, cores, compiler, hasSource, commands, subnets, ops, weights, recording } = contents;
   const stage = contents.nets.find(({ name }) => name === contents.net)?.stages[contents.stage];
   const about = [
     chip,
     cores === 1 ? t("1 core") : t("{0} cores", cores),
-    t("{0} commands", count(commands)),
+    // Of several nets only the chosen one is loaded.
+    ...(contents.nets.length > 1 && recording === null ? [] : [t("{0} commands", count(commands))]),
     bytes(size),
     compiler,
   ];
+  const names = contents.nets.map(({ name }) => name);
+  const isLanguage = recording === null && LANGUAGE_NETS.every((name) => names.includes(name));
+  const isOneOfMany = names.length > 1 && recording === null;
   const open = (text: string, to: Link, title: string) =>
     button(
       text,
@@ -237,12 +244,26 @@ function show(contents: ModelContents): void {
     html(
       "div",
       { class: "actions", role: "toolbar", "aria-label": t("Views of this model") },
+      ...(isLanguage
+        ? [
+            button(
+              t("Ask the Language Model"),
+              () => {
+                follow({ to: "view", view: "answer" });
+              },
+              { class: "primary", title: t("All nets as one program that answers a prompt") },
+            ),
+          ]
+        : []),
       button(
-        t("Start Debugging"),
+        isOneOfMany ? t("Debug {0}", contents.net) : t("Start Debugging"),
         () => {
           follow({ to: "debug" });
         },
-        { class: "primary", title: recording === null ? t("Debug this model") : t("Debug this recording") },
+        {
+          ...(isLanguage ? {} : { class: "primary" }),
+          title: recording === null ? t("Debug this model") : t("Debug this recording"),
+        },
       ),
       open(t("Graph"), { to: "view", view: "graph" }, t("Ops and what flows between them")),
       open(t("Timeline"), { to: "view", view: "timeline" }, t("Estimated time of each command")),

@@ -54,15 +54,16 @@ function show({ moment, marks: found }: ToTimePage): void {
       html("div", { class: "bar" }, number, marks.buttons, bookmark),
       about,
     );
-  const { at, commands, op, location, line, command } = moment;
+  const { at, commands, op, location, place: line, command, launch } = moment;
   // An answer to an earlier look must not tear the slider from under the hand.
   if (looking && at !== slider.valueAsNumber) return;
   slider.max = String(commands);
   slider.valueAsNumber = at;
   number.textContent = t("{0} of {1}", at, commands);
-  const place = op === undefined ? "" : t("{0}, line {1}", `${op} ${location ?? ""}`, line ?? "");
+  const place = op === undefined ? "" : t("{0}, {1}", `${op} ${location ?? ""}`, line ?? "");
   about.replaceChildren(
     html("strong", {}, command === undefined ? t("At the end") : place),
+    html("span", { id: "launch" }, launch ?? ""),
     html("code", {}, command ?? ""),
   );
   marks.show(found, commands, at);

@@ -71,7 +71,8 @@ async function startAnswer(
     sessions.onDidStop((session) => {
       if (session.configuration.prompt === undefined) return;
       over();
-      void session.customRequest("continue", { threadId: 1 });
+      // As a line of the console: the request alone leaves the editor with the stop before.
+      void session.customRequest("evaluate", { expression: "c", context: "repl" });
     }),
     vscode.debug.onDidTerminateDebugSession((session) => {
       if (session !== active && session.configuration.prompt !== undefined) over();
