@@ -19,7 +19,7 @@ BLOCK += [f"model.layers.7.{name}" for name in ("mlp.up", "norm", "attn.q", "att
     [
         (BLOCK, "model.layers.7."),
         ([*BLOCK, "rotary_cos", "k_cache", "q_proj"], "model.layers.7."),
-        ([*BLOCK, *(f"model.layers.{layer}.mlp.up" for layer in range(8, 13))], "model.layers."),
+        ([*BLOCK, *(f"model.layers.{layer}.mlp.up" for layer in range(8, 15))], "model.layers."),
         ([f"/model.{layer}/conv/Conv_output_0" for layer in range(9)], ""),  # too short to be worth it
         (BLOCK[:3], ""),
         ([], ""),

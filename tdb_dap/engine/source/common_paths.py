@@ -10,7 +10,7 @@ _BORDER = re.compile(r"[/._:-]+")
 _LOADED = "load_"
 """What the compiler puts before the name of a tensor that is loaded."""
 
-_MOST = 0.6
+_MOST = 0.5
 """Share of the names: others are of constants, or made by the compiler."""
 
 _FEWEST = 4

@@ -1,7 +1,7 @@
 /** Frames around the nodes of a subnet or of a layer group. */
 import type { GraphNode } from "../../src/protocol/generated";
 import { t } from "../shared/l10n";
-import { lineText } from "../shared/lines";
+import { numberOf } from "../shared/lines";
 import { NODE, type Point } from "./measures";
 
 /** Pixels from nodes to the frame around them: in a subnet's frame there is room for those of its groups. */
@@ -63,7 +63,7 @@ function framesOf(nodes: readonly GraphNode[]): Wanted[] {
         {
           id: groupId(node),
           kind: "group" as const,
-          title: t("layer group, {0}", lineText(node.group ?? 0)),
+          title: t("layer group, line {0}", numberOf(node.group ?? 0)),
         },
       ]),
   );

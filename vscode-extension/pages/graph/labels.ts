@@ -3,7 +3,7 @@ import type { GraphNode } from "../../src/protocol/generated";
 import { ELLIPSIS, labelsOf } from "../shared/text";
 
 /** Share of the names of a subnet that have the path which is left out: others are of constants. */
-const MOST = 0.6;
+const MOST = 0.5;
 const FEWEST = 4;
 const BORDER = /[/._:-]+/g;
 /** What the compiler puts before the name of a tensor that is loaded. */

@@ -15,11 +15,9 @@ export function lineText(line: number): string {
   return name === undefined ? t("line {0}", number) : `${name}:${String(number)}`;
 }
 
-/** The same of two lines, with those between them. */
-export function linesText(first: number, last: number): string {
-  const [name, number] = placeOf(first);
-  const [, end] = placeOf(last);
-  return name === undefined ? t("lines {0} to {1}", number, end) : `${name}:${String(number)}-${String(end)}`;
+/** Its number in its file, where that is named by what is around it. */
+export function numberOf(line: number): number {
+  return placeOf(line)[1];
 }
 
 function placeOf(line: number): [string | undefined, number] {
