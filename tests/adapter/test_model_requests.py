@@ -327,6 +327,7 @@ def test_a_recording_tells_its_program_its_models_and_its_launches(client: DapCl
         assert f"launch {launch['number']} of {launch['net']} ({launch['shapes']})" in heading
     client.console("goto launch 7")
     assert client.expect_stopped("goto").ordinal == launches[7]["first"]
+    assert (launches[2]["first"], launches[2]["entry"]) == (72, 73), "past what the host writes"
 
 
 def test_the_timeline_of_a_recording_has_a_track_of_the_host(client: DapClient) -> None:

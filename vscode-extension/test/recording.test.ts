@@ -42,9 +42,9 @@ describe("a command line", () => {
 });
 
 const launches: ModelLaunch[] = [
-  { number: 6, net: "enc", shapes: "2×16", first: 206, listingLine: 231, commands: 13, token: null },
-  { number: 7, net: "dec", shapes: "2×12", first: 219, listingLine: 246, commands: 54, token: null },
-  { number: 17, net: "dec", shapes: "5×12", first: 400, listingLine: 500, commands: 54, token: null },
+  { number: 6, net: "enc", shapes: "2×16", first: 206, entry: 206, listingLine: 231, commands: 13, token: null },
+  { number: 7, net: "dec", shapes: "2×12", first: 219, entry: 220, listingLine: 246, commands: 54, token: null },
+  { number: 17, net: "dec", shapes: "5×12", first: 400, entry: 400, listingLine: 500, commands: 54, token: null },
 ];
 
 describe("launches", () => {
@@ -75,7 +75,7 @@ describe("launches", () => {
     assert.equal(seventh.item.description, "dec · 2×12 · 54 commands");
     assert.deepEqual(seventh.item.command?.arguments, [
       { program: "/runs/app.tdbrec" },
-      { to: "moment", ordinal: 219, line: 246 },
+      { to: "moment", ordinal: 220, line: 246 },
     ]);
   });
 
@@ -85,6 +85,7 @@ describe("launches", () => {
       net,
       shapes: "",
       first: 10 * number,
+      entry: 10 * number + 1,
       listingLine: 1,
       commands: 10,
       token: Math.floor(number / 2),
@@ -130,8 +131,8 @@ describe("going to a launch", () => {
   });
 
   it("travels there in a session of the recording", async () => {
-    await linksOf(launches).follow(model, { to: "moment", ordinal: 219, line: 246 });
-    assert.deepEqual(asked, [["evaluate", { expression: "goto 219", context: "repl" }]]);
+    await linksOf(launches).follow(model, { to: "moment", ordinal: 220, line: 246 });
+    assert.deepEqual(asked, [["evaluate", { expression: "goto 220", context: "repl" }]]);
   });
 
   it("is offered by number, net and shapes", async () => {

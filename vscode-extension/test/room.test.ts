@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type * as vscode from "vscode";
-import { registerRoom } from "../src/panels/room";
+import { EventEmitter } from "./editorState";
+import { becomesActive, registerRoom } from "../src/panels/room";
 import { SessionHub } from "../src/sessions/hub";
 
 const session = { id: "a", type: "tdb", configuration: {} } as unknown as vscode.DebugSession;
@@ -43,6 +44,20 @@ describe("a view that has the keyboard", () => {
     assert.deepEqual(await stop(view, 2), [["focusFirstEditorGroup"], ["focusSecondEditorGroup"]]);
     assert.deepEqual(await stop(view, 1), [["focusSecondEditorGroup"], ["focusFirstEditorGroup"]]);
     assert.deepEqual((await stop(view, 1, 1))[0], ["newGroupLeft"]);
+  });
+
+  it("is waited for, since VS Code learns late that it has been clicked", async () => {
+    const changed = new EventEmitter<undefined>();
+    const panel = { active: false, onDidChangeViewState: changed.event };
+    let isOver = false;
+    const waited = becomesActive(panel as unknown as vscode.WebviewPanel).then(() => (isOver = true));
+    changed.fire(undefined);
+    await setImmediate();
+    assert.equal(isOver, false);
+    panel.active = true;
+    changed.fire(undefined);
+    await waited;
+    await becomesActive(panel as unknown as vscode.WebviewPanel);
   });
 
   it("is one of ours: other editors show the line themselves", async () => {

@@ -95,6 +95,7 @@ def _launches(program: Program) -> list[ModelLaunch]:
             "net": launch.net,
             "shapes": launch.shapes,
             "first": launch.start,
+            "entry": program.entry_of(launch),
             "listingLine": program.listing.line_of(launch.start),
             "commands": launch.stop - launch.start,
             "token": launch.token,

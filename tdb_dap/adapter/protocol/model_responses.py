@@ -112,6 +112,8 @@ class ModelLaunch(TypedDict):
     """Of its inputs in this run, `4×12`."""
     first: int
     """Ordinal of its first command."""
+    entry: int
+    """Ordinal of the first command of the net, after what the host does before it."""
     listingLine: int
     """Line of the listing of its first command."""
     commands: int

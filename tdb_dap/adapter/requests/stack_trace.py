@@ -60,8 +60,8 @@ def stack_trace(session: Session, arguments: StackTraceArguments) -> StackTraceR
     return StackTraceResponseBody(stackFrames=shown[start:stop], totalFrames=len(shown))
 
 
-_LETTERS = 26
-"""Of a name in the call stack: more do not fit a side bar of usual width."""
+_LETTERS, _FEWEST = 35, 16
+"""Of a row of the call stack, more do not fit a side bar of usual width; of a name in it at least."""
 
 
 def _formatted(session: Session, frame: StackFrame, wanted: StackFrameFormat | None) -> StackFrame:
@@ -72,7 +72,9 @@ def _formatted(session: Session, frame: StackFrame, wanted: StackFrameFormat | N
     if wanted is None:
         source, focus = session.debugger.program.source, session.handles.frame(frame.id).focus
         line = source.line_of(focus)
-        frame.name = " ".join(source.label_of(word, line, _LETTERS) for word in frame.name.split(" "))
+        words = frame.name.split(" ")
+        room = max(_FEWEST, _LETTERS - len(words[0]) - 1)
+        frame.name = " ".join([words[0], *(source.label_of(word, line, room) for word in words[1:])])
         return frame
     known = session.handles.frame(frame.id)
     everything = wanted.includeAll

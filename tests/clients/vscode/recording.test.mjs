@@ -141,7 +141,7 @@ describe("a recording of two nets", () => {
     await workbench.shot("recording-search");
     await input.fill("launch 2");
     await workbench.key("Enter");
-    await workbench.statusBar("72/344").waitFor();
+    await workbench.statusBar("73/344").waitFor();
     await workbench.key("Control+Shift+D");
     await inLaunch("launch 2 of enc (4×16)");
     await workbench.key("Shift+F5");

@@ -73,7 +73,7 @@ export class Links {
         void vscode.window.showInformationMessage(text);
         return;
       }
-      const items = launches.map(({ number, net, shapes, first, listingLine, commands, token }) => ({
+      const items = launches.map(({ number, net, shapes, first, entry, listingLine, commands, token }) => ({
         label: vscode.l10n.t("launch {0} of {1} ({2})", number, net, shapes),
         description: [
           token === null ? "" : vscode.l10n.t("token {0}", token),
@@ -82,7 +82,7 @@ export class Links {
         ]
           .filter(Boolean)
           .join(" · "),
-        link: { to: "moment", ordinal: first, line: listingLine } as const,
+        link: { to: "moment", ordinal: entry, line: listingLine } as const,
       }));
       const picked = await vscode.window.showQuickPick(items, {
         title: vscode.l10n.t("Go to Launch"),

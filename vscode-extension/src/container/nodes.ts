@@ -159,13 +159,13 @@ function tokenNode(model: ModelReference, token: number, isHere: boolean, childr
 }
 
 function launchNode(model: ModelReference, launch: ModelLaunch, isHere: boolean): Node {
-  const { number, net, shapes, first, listingLine, commands } = launch;
+  const { number, net, shapes, entry, listingLine, commands } = launch;
   const made = row(
     model,
     vscode.l10n.t("launch {0}", number),
     [net, shapes, commandsText(commands)].filter(Boolean).join(" · "),
     "play-circle",
-    { to: "moment", ordinal: first, line: listingLine },
+    { to: "moment", ordinal: entry, line: listingLine },
   );
   made.item.contextValue = "commands";
   if (isHere) markHere(made.item);

@@ -8,6 +8,27 @@ export const VIEWS_COLUMN = vscode.ViewColumn.Two;
 /** VS Code puts words of its own before the type of a view. */
 const OWN_VIEW = /(^|-)tdb\./;
 
+/** VS Code looks every 50 ms whether a page has the keyboard. */
+const FOCUS_MILLISECONDS = 200;
+
+/**
+ * Wait until a page that was clicked is the active editor: what is focused before that loses the focus to the page again.
+ */
+export async function becomesActive(panel: vscode.WebviewPanel): Promise<void> {
+  if (panel.active) return;
+  await new Promise<void>((resolve) => {
+    const settle = () => {
+      clearTimeout(timer);
+      listener.dispose();
+      resolve();
+    };
+    const listener = panel.onDidChangeViewState(() => {
+      if (panel.active) settle();
+    });
+    const timer = setTimeout(settle, FOCUS_MILLISECONDS);
+  });
+}
+
 /**
  * Keep a page in sight: the line that a session stops at opens in the active group, so another group becomes active.
  *

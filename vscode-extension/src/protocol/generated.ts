@@ -564,6 +564,8 @@ export interface ModelLaunch {
   readonly shapes: string;
   /** Ordinal of its first command. */
   readonly first: number;
+  /** Ordinal of the first command of the net, after what the host does before it. */
+  readonly entry: number;
   /** Line of the listing of its first command. */
   readonly listingLine: number;
   readonly commands: number;
