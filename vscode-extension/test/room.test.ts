@@ -7,6 +7,7 @@ import type * as vscode from "vscode";
 import { EventEmitter } from "./editorState";
 import { becomesActive, registerRoom } from "../src/panels/room";
 import { SessionHub } from "../src/sessions/hub";
+import { keepingFocus } from "../src/sessions/moment";
 
 const session = { id: "a", type: "tdb", configuration: {} } as unknown as vscode.DebugSession;
 
@@ -63,5 +64,21 @@ describe("a view that has the keyboard", () => {
   it("is one of ours: other editors show the line themselves", async () => {
     assert.deepEqual(await stop(undefined, 1), [[], []]);
     assert.deepEqual(await stop(new TabInputWebview("mainThreadWebview-markdown.preview"), 2), [[], []]);
+  });
+});
+
+describe("a view that leads to a stop", () => {
+  it("takes the keyboard back when that stop is shown, and not the one before", async () => {
+    const log: string[] = [];
+    let respond: () => void = () => undefined;
+    const act = () => new Promise<void>((resolve) => (respond = resolve));
+    const kept = keepingFocus(() => log.push("focus"), act);
+    selectFrame(new DebugStackFrame());
+    respond();
+    await setImmediate();
+    assert.deepEqual(log, []);
+    selectFrame(new DebugStackFrame());
+    await kept;
+    assert.deepEqual(log, ["focus"]);
   });
 });

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { SessionHub } from "../sessions/hub";
-import { keepingFocus } from "../sessions/moment";
+import { nextFrame } from "../sessions/moment";
 
 /** Where all views of a model open: one group beside the source, never a third. */
 export const VIEWS_COLUMN = vscode.ViewColumn.Two;
@@ -50,10 +50,9 @@ export function registerRoom(hub: SessionHub): vscode.Disposable[] {
       if (!(input instanceof vscode.TabInputWebview) || !OWN_VIEW.test(input.viewType)) return;
       const isFirst = viewColumn === vscode.ViewColumn.One;
       const focus = isFirst ? "workbench.action.focusFirstEditorGroup" : "workbench.action.focusSecondEditorGroup";
-      await keepingFocus(
-        () => vscode.commands.executeCommand(focus),
-        () => makeRoom(viewColumn),
-      );
+      const shown = nextFrame();
+      await makeRoom(viewColumn);
+      if (await shown) await vscode.commands.executeCommand(focus);
     }),
   ];
 }
