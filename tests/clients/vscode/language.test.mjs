@@ -99,7 +99,7 @@ describe("a language model of many blocks", () => {
     await show("Timeline");
     const timeline = await workbench.webview("svg", "TIU busy");
     await workbench.shot("language-timeline");
-    await timeline.getByText("host", { exact: true }).first().waitFor();
+    await timeline.getByText("MatMul lm_head").first().waitFor();
     await show("Graph");
     const graph = await workbench.webview("svg", "…self_attn");
     await workbench.shot("language-graph");
