@@ -253,6 +253,8 @@ export const running: {
   /** What a task does before it ends; its exit code, or undefined where it is ended by the user. */
   run: () => number | undefined;
   configurations: vscode.DebugConfigurationProvider[];
+  /** Extensions that are installed. */
+  extensions: Set<string>;
   /** Groups of editors, of which one is active. */
   tabs: { all: unknown[]; activeTabGroup: { viewColumn: number; activeTab?: { input: unknown } } };
 } = {
@@ -260,6 +262,7 @@ export const running: {
   tasks: [],
   run: () => 0,
   configurations: [],
+  extensions: new Set(),
   tabs: { all: [0], activeTabGroup: { viewColumn: 1 } },
 };
 

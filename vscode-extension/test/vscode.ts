@@ -210,7 +210,7 @@ const fake = {
     t: (message: string, ...args: (string | number)[]) =>
       message.replace(/\{(\d+)\}/g, (hole, index: string) => String(args[Number(index)] ?? hole)),
   },
-  extensions: { getExtension: () => undefined },
+  extensions: { getExtension: (id: string) => (running.extensions.has(id) ? { id } : undefined) },
   window: {
     get activeTextEditor() {
       return editing.active;
