@@ -4,8 +4,8 @@ import { t } from "../shared/l10n";
 import { numberOf } from "../shared/lines";
 import { NODE, type Point } from "./measures";
 
-/** Pixels from nodes to the frame around them: in a subnet's frame there is room for those of its groups. */
-const PADDING = { subnet: 14, group: 7 } as const;
+/** Pixels from nodes to the frame around them: a subnet has room for its groups, and two of them side by side for both. */
+const PADDING = { subnet: 8, group: 4 } as const;
 
 /** A frame around nodes: a subnet, or in it a layer group; the frames around others come before those in them. */
 export interface Frame {
