@@ -275,6 +275,18 @@ def test_what_waits_begins_when_what_it_waits_for_has_ended(name: str) -> None:
         assert spans[after].start >= spans[before].stop
 
 
+def test_names_fit_into_the_lines_of_a_terminal() -> None:
+    report = report_of(profile_of(TOY))
+    name = "/model.0/m.0/cv2/" + "a" * 70
+    memory = report.memories[0].model_copy(update={"responsible": [(name, 128)]})
+    report = report.model_copy(update={"memories": [memory]})
+    assert any(name in line for line in lines(report)), "whole in a file"
+    shown = [line for line in lines(report, width=80) if "/model.0" in line]
+    assert len(shown) == 1
+    assert len(shown[0]) <= 80
+    assert shown[0].endswith("aaa 128 bytes")
+
+
 def test_ops_of_several_cores_name_them() -> None:
     report = report_of(profile_of("toy_bm1690_f16c8"))
     product = next(op for op in report.ops if op.opcode == "tpu.MatMul")
