@@ -33,6 +33,7 @@ SEEN = (
     "tools/llm",
     "tools/opening.py",
     "tools/profile/text.py",
+    "tools/profile/trace.py",
     "tools/sanitize/text.py",
     "tools/trace/text.py",
 )

@@ -73,6 +73,14 @@ def test_a_stop_in_another_launch_names_it_and_all_are_listed(client: DapClient)
     assert client.expect_stopped("goto").description.endswith("launch 0 of enc (1×16)")
 
 
+def test_tracks_of_the_timeline_have_names_in_chinese(new_client: Callable[..., DapClient]) -> None:
+    client = new_client({**EVERYTHING, "locale": "zh-cn"})
+    client.launch(PIPELINE)
+    client.expect_stopped("entry")
+    assert [track["engine"] for track in client.request("tdb/timeline")["tracks"]] == ["TIU", "DMA", "主机"]
+    assert client.request("tdb/time")["launch"] == "第 0 次启动：enc (1×16)"
+
+
 def test_launches_have_names_in_chinese(new_client: Callable[..., DapClient]) -> None:
     client = new_client({**EVERYTHING, "locale": "zh-cn"})
     client.launch(PIPELINE)
