@@ -36,6 +36,8 @@ SEEN = (
     "tools/profile/trace.py",
     "tools/sanitize/text.py",
     "tools/trace/text.py",
+    "tools/weights/guessing.py",
+    "tools/weights/proving.py",
 )
 """Files and folders of the package whose texts reach an editor."""
 
