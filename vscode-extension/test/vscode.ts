@@ -35,6 +35,7 @@ import {
   watcher,
   went,
 } from "./editorState";
+import { parts } from "./parts";
 import { fileSystem, virtualUri } from "./virtual";
 
 export {
@@ -68,43 +69,7 @@ const fake = {
   ConfigurationTarget,
   ProgressLocation: { Window: 10, Notification: 15 },
   DecorationRangeBehavior: { ClosedClosed: 1 },
-  TreeItem: class {
-    constructor(
-      readonly label: string,
-      readonly collapsibleState?: number,
-    ) {}
-  },
-  TreeItemCollapsibleState: { None: 0, Collapsed: 1, Expanded: 2 },
-  ThemeIcon: class {
-    constructor(readonly id: string) {}
-  },
-  ThemeColor: class {
-    constructor(readonly id: string) {}
-  },
-  Position: class {
-    constructor(
-      readonly line: number,
-      readonly character: number,
-    ) {}
-  },
-  Range: class {
-    constructor(
-      readonly start: unknown,
-      readonly end: unknown,
-    ) {}
-  },
-  CodeLens: class {
-    constructor(
-      readonly range: unknown,
-      readonly command: unknown,
-    ) {}
-  },
-  InlineValueText: class {
-    constructor(
-      readonly range: unknown,
-      readonly text: string,
-    ) {}
-  },
+  ...parts,
   SourceBreakpoint,
   FunctionBreakpoint,
   DebugStackFrame,

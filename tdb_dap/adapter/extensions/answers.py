@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from tdb_dap.adapter.console.verbs import count, verb
+from tdb_dap.adapter.extensions.model_contents import entry_of
 from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.session.answering import Answering
@@ -118,11 +119,11 @@ def _launch(session: Session, float_reference: FloatReference, launch: Launch, n
 
 
 def _look(session: Session, launch: Launch, part: Part | None) -> int:
-    """Where to look at a launch: at the host if it gave wrong inputs, at the op that is wrong, else at the first op."""
+    """The command to look at: of the host if it gave wrong inputs, of the op that is wrong, else of the first op."""
     if part is not None and part.given:
         return launch.start
     wrong = part.first_wrong if part is not None else None
-    return wrong.command if wrong is not None else session.debugger.program.entry_of(launch)
+    return wrong.command if wrong is not None else entry_of(session.debugger.program, launch)
 
 
 @request("tdb/logits", while_running="answer")

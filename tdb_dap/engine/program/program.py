@@ -197,11 +197,6 @@ class Program(ABC):
         own = (ordinal for ordinal in range(launch.start, launch.stop) if self.commands[ordinal].engine != "host")
         return next(own, launch.stop)
 
-    def entry_of(self, launch: Launch) -> int:
-        """Where to stand in a launch: before the first command of its net, or of the host where it has none."""
-        own = self.first_own(launch)
-        return own if own < launch.stop else launch.start
-
     def answered_at(self, token: int) -> View | None:
         """Place where the host leaves a token of a language model; None where the head gives it."""
         return None

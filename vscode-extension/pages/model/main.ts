@@ -10,11 +10,12 @@ import type {
   ModelSubnet,
   ModelWeight,
 } from "../../src/protocol/generated";
-import type { FromEditorPage, Link, ToEditorPage } from "../../src/protocol/messages";
+import type { FromEditorPage, ToEditorPage } from "../../src/protocol/messages";
 import { button, html } from "../shared/dom";
 import { listen, send } from "../shared/host";
 import { t } from "../shared/l10n";
 import { bytes, count, type } from "../shared/text";
+import { actions } from "./actions";
 import { launchTable } from "./launches";
 import { facts, follow, line, link, shortNames, table, type Column } from "./parts";
 
@@ -213,9 +214,6 @@ function recorded(recording: ModelRecording, launches: readonly ModelLaunch[]): 
   ];
 }
 
-/** Nets that a language model has. */
-const LANGUAGE_NETS = ["block_0", "block_cache_0", "lm_head"];
-
 function show(contents: ModelContents): void {
   const { file, size, chip, cores, compiler, hasSource, commands, subnets, ops, weights, recording } = contents;
   const stage = contents.nets.find(({ name }) => name === contents.net)?.stages[contents.stage];
@@ -227,49 +225,10 @@ function show(contents: ModelContents): void {
     bytes(size),
     compiler,
   ];
-  const names = contents.nets.map(({ name }) => name);
-  const isLanguage = recording === null && LANGUAGE_NETS.every((name) => names.includes(name));
-  const isOneOfMany = names.length > 1 && recording === null;
-  const open = (text: string, to: Link, title: string) =>
-    button(
-      text,
-      () => {
-        follow(to);
-      },
-      { title },
-    );
   document.body.replaceChildren(
     html("h1", {}, file.split(/[\\/]/).at(-1) ?? file),
     html("p", { class: "about" }, about.join(" · ")),
-    html(
-      "div",
-      { class: "actions", role: "toolbar", "aria-label": t("Views of this model") },
-      ...(isLanguage
-        ? [
-            button(
-              t("Ask the Language Model"),
-              () => {
-                follow({ to: "view", view: "answer" });
-              },
-              { class: "primary", title: t("All nets as one program that answers a prompt") },
-            ),
-          ]
-        : []),
-      button(
-        isOneOfMany ? t("Debug {0}", contents.net) : t("Start Debugging"),
-        () => {
-          follow({ to: "debug" });
-        },
-        {
-          ...(isLanguage ? {} : { class: "primary" }),
-          title: recording === null ? t("Debug this model") : t("Debug this recording"),
-        },
-      ),
-      open(t("Graph"), { to: "view", view: "graph" }, t("Ops and what flows between them")),
-      open(t("Timeline"), { to: "view", view: "timeline" }, t("Estimated time of each command")),
-      open(t("Chip Memory"), { to: "view", view: "memory" }, t("Which tensor lies where, and when")),
-      open(t("Disassembly"), { to: "listing", line: 1 }, t("Every command, one in a line")),
-    ),
+    actions(contents),
     ...(recording === null ? [] : recorded(recording, contents.launches)),
     ...(hasSource || recording !== null
       ? []
