@@ -33,8 +33,11 @@ SEEN = (
     "tools/llm",
     "tools/opening.py",
     "tools/profile/text.py",
+    "tools/profile/trace.py",
     "tools/sanitize/text.py",
     "tools/trace/text.py",
+    "tools/weights/guessing.py",
+    "tools/weights/proving.py",
 )
 """Files and folders of the package whose texts reach an editor."""
 

@@ -44,16 +44,19 @@ def spoil(model: Path, copy: Path) -> None:
     """A copy of a model in which the weights of one product have the wrong sign."""
     shutil.copytree(model, copy)
     packed = next(copy.glob("*.bmodel.xz"))
-    context = Context.of_net(copy / "nets" / "block_1", packed)
-    program = CompiledProgram(context, target_for, "block_1")
-    with Editor(program, packed.with_suffix("")) as editor:
-        numbers = _weight(program)
-        editor.set_weight(_WEIGHT, -numbers)
+    negate(packed, packed.with_suffix(""), copy / "nets" / "block_1", _WEIGHT)
     packed.unlink()
 
 
-def _weight(program: CompiledProgram) -> Array:
-    view = program.source.weights[_WEIGHT].view
+def negate(bmodel: Path, into: Path, sources: Path, weight: str) -> None:
+    """Write a bmodel with the wrong sign of a weight of the net that has this name and these ``sources``."""
+    program = CompiledProgram(Context.of_net(sources, bmodel), target_for, sources.name)
+    with Editor(program, into) as editor:
+        editor.set_weight(weight, -_numbers(program, weight))
+
+
+def _numbers(program: CompiledProgram, weight: str) -> Array:
+    view = program.source.weights[weight].view
     assert view is not None
     return Machine(program, history_limit=0).read(view)
 

@@ -22,10 +22,14 @@ def configuration_done(session: Session) -> None:
 
 @request("restart", capability="supportsRestartRequest", while_running="wait")
 def restart(session: Session, arguments: Mapping[str, Any]) -> None:
-    """Back to the first command, or a new load where the launch configuration has changed."""
+    """Back to the first command, or a new load where the launch configuration has changed.
+
+    The event ``continued`` ends the stop before: clients go on showing its description otherwise.
+    """
     changed = arguments.get("arguments")
     if changed is not None and not isinstance(changed, Mapping):
         raise BadInput(f"restart: arguments must be a launch configuration, not {type(changed).__name__}")
+    session.after(lambda: session.event("continued", {"threadId": 1, "allThreadsContinued": True}))
     reload(session, changed)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from tdb_dap.engine.rendering.printable import counted, elided
+from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.engine.source.op_records import name_of
 from tdb_dap.errors import TdbError
 
@@ -66,7 +66,7 @@ def _ops(program: Program) -> dict[int, _Op]:
     names: dict[int, str] = {}
     for record in program.source.records:
         counts[record.line] = counts.get(record.line, 0) + len(record.ordinals)
-        names.setdefault(record.line, elided(name_of(record), _LETTERS))
+        names.setdefault(record.line, program.source.label_of(name_of(record), record.line, _LETTERS))
     ops = {}
     for line, count in sorted(counts.items()):
         if count:

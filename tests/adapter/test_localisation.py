@@ -67,6 +67,13 @@ def test_a_new_text_in_english_is_missing() -> None:
             "reads      bias: f32[1, 32] at R0 (local memory, bank 0), written by D3 dma.tensor",
             "读取       bias: f32[1, 32] at R0 (local memory, bank 0)，由 D3 dma.tensor 写入",
         ),
+        (
+            "Wrong weight: a.up_proj in block_7: the sign is wrong; first at row 0, column 2: 0.5 instead of -0.5; "
+            "3 of 4 numbers.",
+            "错误的权重：block_7 中的 a.up_proj：符号错误；首个在第 0 行第 2 列：0.5，应为 -0.5；4 个数中有 3 个。",
+        ),
+        ("zero points of 2 groups off by +1", "zero point（2 个组）偏差 +1"),
+        ("command 4, block_0/final.mlir:13: D2: %G8 f32", "命令 4，block_0/final.mlir:13：D2: %G8 f32"),
         ("line  op          verdict  cosine", "行    op          判定     余弦"),
         ("line  operation   done", "line  operation   done"),
         ("  2  off  tpu.Load  hits 3", "  2  禁用  tpu.Load  命中 3"),

@@ -327,6 +327,16 @@ def test_a_recording_tells_its_program_its_models_and_its_launches(client: DapCl
         assert f"launch {launch['number']} of {launch['net']} ({launch['shapes']})" in heading
     client.console("goto launch 7")
     assert client.expect_stopped("goto").ordinal == launches[7]["first"]
+    assert (launches[2]["first"], launches[2]["entry"]) == (72, 73), "past what the host writes"
+
+
+def test_the_timeline_of_a_recording_has_a_track_of_the_host(client: DapClient) -> None:
+    client.launch(DATA / "recordings" / "pipeline_bm1684x.tdbrec")
+    client.expect_stopped("entry")
+    order = client.request("tdb/timeline")
+    assert [track["engine"] for track in order["tracks"]] == ["TIU", "DMA", "host"]
+    assert order["track"][0] == 2
+    assert len(client.request("tdb/times")["start"]) == len(order["track"]) == 344
 
 
 def test_a_recording_that_is_gone_is_still_known(client: DapClient, tmp_path: Path) -> None:

@@ -42,6 +42,8 @@ def test_from_launch_to_launch_and_back(client: DapClient) -> None:
         "main",
         "layer a_MatMul",
     ]
+    assert client.request("tdb/time")["launch"] == "launch 7 of dec (2×12)"
+    assert client.request("tdb/time", at=5)["launch"] == "launch 0 of enc (1×16)"
     assert stop.variable("Operands", "y").value.startswith("f32 2×12")
     assert "breakpoint 1: net:dec (5 places)" in client.console("b net:dec")
     client.reverse()
@@ -69,6 +71,14 @@ def test_a_stop_in_another_launch_names_it_and_all_are_listed(client: DapClient)
     ]
     client.console("goto launch 0")
     assert client.expect_stopped("goto").description.endswith("launch 0 of enc (1×16)")
+
+
+def test_tracks_of_the_timeline_have_names_in_chinese(new_client: Callable[..., DapClient]) -> None:
+    client = new_client({**EVERYTHING, "locale": "zh-cn"})
+    client.launch(PIPELINE)
+    client.expect_stopped("entry")
+    assert [track["engine"] for track in client.request("tdb/timeline")["tracks"]] == ["TIU", "DMA", "主机"]
+    assert client.request("tdb/time")["launch"] == "第 0 次启动：enc (1×16)"
 
 
 def test_launches_have_names_in_chinese(new_client: Callable[..., DapClient]) -> None:

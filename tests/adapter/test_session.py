@@ -96,8 +96,11 @@ def test_restart_goes_back_to_the_first_command(client: DapClient, toy: Toy) -> 
     client.expect_stopped("entry")
     client.resume()
     client.expect_stopped("breakpoint")
+    client.raw.events("continued")
     client.request("restart")
     assert client.expect_stopped("entry").ordinal == 0
+    (event,) = client.raw.events("continued")
+    assert event["allThreadsContinued"], "else clients go on showing why it stopped before"
     client.resume()
     client.expect_stopped("breakpoint")
     client.request("terminate")

@@ -11,6 +11,7 @@ import pytest
 
 from scripts.compare_timing import is_near
 from tdb_dap.cli.main import main
+from tdb_dap.engine.commands.commands import ENGINES
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.occupancy import Resident, Timeline, _place, residents, use_at
@@ -20,7 +21,7 @@ from tdb_dap.tools.profile.profiling import Costs, Profile
 from tdb_dap.tools.profile.report import report_of
 from tdb_dap.tools.profile.schedule import schedule, waits
 from tdb_dap.tools.profile.text import lines
-from tdb_dap.tools.profile.trace import trace
+from tdb_dap.tools.profile.trace import THREADS, TRACKS, trace
 from tdb_dap.tools.programs import open_program
 from tests.samples import DATA, Case, case, cases, typical
 
@@ -42,6 +43,11 @@ def test_a_tensor_is_where_its_bytes_are(of: Case) -> None:
                 start, stop = min(start % lane for start, _ in ranges), max((stop - 1) % lane + 1 for _, stop in ranges)
                 place = view.core, start, stop
             assert _place(view) == place
+
+
+def test_every_engine_has_a_track() -> None:
+    assert set(THREADS) == set(ENGINES)
+    assert set(TRACKS) == set(THREADS.values())
 
 
 def profile_of(name: str, use_compiler: bool = True) -> Profile:
@@ -267,6 +273,18 @@ def test_what_waits_begins_when_what_it_waits_for_has_ended(name: str) -> None:
         assert before < after
         assert places[before] != places[after]
         assert spans[after].start >= spans[before].stop
+
+
+def test_names_fit_into_the_lines_of_a_terminal() -> None:
+    report = report_of(profile_of(TOY))
+    name = "/model.0/m.0/cv2/" + "a" * 70
+    memory = report.memories[0].model_copy(update={"responsible": [(name, 128)]})
+    report = report.model_copy(update={"memories": [memory]})
+    assert any(name in line for line in lines(report)), "whole in a file"
+    shown = [line for line in lines(report, width=80) if "/model.0" in line]
+    assert len(shown) == 1
+    assert len(shown[0]) <= 80
+    assert shown[0].endswith("aaa 128 bytes")
 
 
 def test_ops_of_several_cores_name_them() -> None:

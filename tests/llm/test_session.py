@@ -93,6 +93,16 @@ def test_each_net_has_its_own_file(client: DapClient, tmp_path: Path) -> None:
         stop = client.expect_stopped("breakpoint")
         assert (stop.top.raw["source"]["path"], stop.top.line) == (str(files["block_cache_1"]), line)
         assert f"token {token}" in names(stop)
+        now = client.request("tdb/time")
+        assert now["place"] == f"block_cache_1/final.mlir:{line}"
+        assert f"token {token}, launch" in now["launch"]
+    block = next(one for one in client.request("tdb/answer")["launches"] if one["net"] == "block_cache_1")
+    assert block["look"] == block["first"] + 3, "past what the host copies"
+    (part,) = (one for one in client.request("tdb/moment")["files"] if one["name"] == "block_cache_1/final.mlir")
+    assert part["before"] + line == now["line"]
+    assert [launch["token"] for launch in client.request("tdb/model")["launches"]] == [0] * 4 + [1] * 4 + [2] * 4 + [
+        3
+    ] * 4
     sources = [one.get("path") for one in client.request("loadedSources")["sources"]]
     assert len(set(sources)) == 8
     assert sources.count(None) == 1

@@ -17,6 +17,7 @@ import { registerHovers } from "./hover/provider";
 import { registerLanguageClient } from "./language/provider";
 import { log } from "./log";
 import { registerAsking } from "./panels/asking";
+import { registerRoom } from "./panels/room";
 import { registerTime } from "./panels/timeSlider";
 import { backgroundPool } from "./programs/processes";
 import { registerConceal } from "./reading/conceal";
@@ -48,6 +49,7 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerRecordingCommands(context),
     ...registerRecordTasks(installation),
     ...registerInSight(hub),
+    ...registerRoom(hub),
     ...registerHovers(),
     ...registerInlineValues(hub),
     ...registerReadOnly(hub),

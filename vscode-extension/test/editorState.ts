@@ -227,7 +227,7 @@ export const editing: {
   lenses: vscode.CodeLensProvider | undefined;
 } = { active: undefined, visible: [], session: undefined, commands: [], provider: undefined, lenses: undefined };
 export const went = new EventEmitter<vscode.TextEditor | undefined>();
-export const stacked = new EventEmitter<undefined>();
+export const stacked = new EventEmitter<unknown>();
 export const terminated = new EventEmitter<vscode.DebugSession>();
 
 /** Another text editor has become the active one. */
@@ -253,7 +253,28 @@ export const running: {
   /** What a task does before it ends; its exit code, or undefined where it is ended by the user. */
   run: () => number | undefined;
   configurations: vscode.DebugConfigurationProvider[];
-} = { item: undefined, tasks: [], run: () => 0, configurations: [] };
+  /** Extensions that are installed. */
+  extensions: Set<string>;
+  /** Groups of editors, of which one is active. */
+  tabs: { all: unknown[]; activeTabGroup: { viewColumn: number; activeTab?: { input: unknown } } };
+} = {
+  item: undefined,
+  tasks: [],
+  run: () => 0,
+  configurations: [],
+  extensions: new Set(),
+  tabs: { all: [0], activeTabGroup: { viewColumn: 1 } },
+};
+
+/** A tab with a page of an extension. */
+export class TabInputWebview {
+  constructor(readonly viewType: string) {}
+}
+
+export class DebugStackFrame {
+  readonly frameId = 1;
+}
+
 export const scrolled = new EventEmitter<vscode.TextEditorVisibleRangesChangeEvent>();
 export const endedTask = new EventEmitter<unknown>();
 export const endedProcess = new EventEmitter<unknown>();
@@ -261,7 +282,7 @@ export const endedProcess = new EventEmitter<unknown>();
 /** The active frame is another one. */
 export function selectFrame(item: unknown): void {
   running.item = item;
-  stacked.fire(undefined);
+  stacked.fire(item);
 }
 
 /** Other lines of an editor are in the window. */

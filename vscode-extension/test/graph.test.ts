@@ -73,6 +73,14 @@ describe("the graph", () => {
     );
   });
 
+  it("has frames side by side around subnets that nothing leads to", () => {
+    const nodes = [1, 2, 3].map((line) => ({ ...node(line), group: line, subnet: `net${String(line)}.subfunc_0` }));
+    const rows = place({ nodes, edges: [] }).frames.filter(({ kind }) => kind === "subnet");
+    const [left, middle, right] = rows.sort((one, other) => one.left - other.left);
+    assert.ok(left !== undefined && middle !== undefined && right !== undefined);
+    assert.ok(left.left + left.width < middle.left && middle.left + middle.width < right.left);
+  });
+
   it("has, where it is large, frames around what lies together", () => {
     const nodes = Array.from({ length: 600 }, (_, i) => ({ ...node(i), group: i < 300 ? 0 : null }));
     const edges = nodes.slice(1).map((_, i) => ({ tail: `L${String(i)}`, head: `L${String(i + 1)}`, value: "%" }));

@@ -42,9 +42,9 @@ describe("a command line", () => {
 });
 
 const launches: ModelLaunch[] = [
-  { number: 6, net: "enc", shapes: "2×16", first: 206, listingLine: 231, commands: 13 },
-  { number: 7, net: "dec", shapes: "2×12", first: 219, listingLine: 246, commands: 54 },
-  { number: 17, net: "dec", shapes: "5×12", first: 400, listingLine: 500, commands: 54 },
+  { number: 6, net: "enc", shapes: "2×16", first: 206, entry: 206, listingLine: 231, commands: 13, token: null },
+  { number: 7, net: "dec", shapes: "2×12", first: 219, entry: 220, listingLine: 246, commands: 54, token: null },
+  { number: 17, net: "dec", shapes: "5×12", first: 400, entry: 400, listingLine: 500, commands: 54, token: null },
 ];
 
 describe("launches", () => {
@@ -75,8 +75,41 @@ describe("launches", () => {
     assert.equal(seventh.item.description, "dec · 2×12 · 54 commands");
     assert.deepEqual(seventh.item.command?.arguments, [
       { program: "/runs/app.tdbrec" },
-      { to: "moment", ordinal: 219, line: 246 },
+      { to: "moment", ordinal: 220, line: 246 },
     ]);
+  });
+
+  it("of a language model are below their tokens, and say where the program stands", async () => {
+    const asked: ModelLaunch[] = ["embedding", "block_0", "embedding_cache", "block_cache_0"].map((net, number) => ({
+      number,
+      net,
+      shapes: "",
+      first: 10 * number,
+      entry: 10 * number + 1,
+      listingLine: 1,
+      commands: 10,
+      token: Math.floor(number / 2),
+    }));
+    const nets = asked.map(({ net: name }) => ({ name, stages: [] }));
+    const contents: Partial<ModelContents> = { launches: asked, nets, weights: [], recording: null };
+    let now = 25;
+    const ask = () => Promise.resolve(contents as ModelContents);
+    const rows = await modelNode({ program: "/m/qwen" }, true, "", ask, () => now).children?.();
+    const [all, others] = (rows ?? []).slice(-2);
+    assert.deepEqual([all?.item.label, others?.item.label], ["Launches", "Nets"]);
+    assert.equal(others?.item.description, "4");
+    const described = async () => {
+      const tokens = (await all?.children?.()) ?? [];
+      const below = await Promise.all(tokens.map(async (token) => (await token.children?.()) ?? []));
+      return [tokens, ...below].map((some) => some.map(({ item }) => item.description));
+    };
+    assert.deepEqual(await described(), [
+      ["", "here"],
+      ["embedding · 10 commands", "block_0 · 10 commands"],
+      ["here · embedding_cache · 10 commands", "block_cache_0 · 10 commands"],
+    ]);
+    now = 0;
+    assert.deepEqual((await described())[0], ["here", ""]);
   });
 });
 
@@ -98,8 +131,8 @@ describe("going to a launch", () => {
   });
 
   it("travels there in a session of the recording", async () => {
-    await linksOf(launches).follow(model, { to: "moment", ordinal: 219, line: 246 });
-    assert.deepEqual(asked, [["evaluate", { expression: "goto 219", context: "repl" }]]);
+    await linksOf(launches).follow(model, { to: "moment", ordinal: 220, line: 246 });
+    assert.deepEqual(asked, [["evaluate", { expression: "goto 220", context: "repl" }]]);
   });
 
   it("is offered by number, net and shapes", async () => {
@@ -112,7 +145,10 @@ describe("going to a launch", () => {
   it("is refused for a compiled model, with the reason", async () => {
     await linksOf([]).chooseLaunch({ program: "/models/yolo" });
     assert.deepEqual(dialogue.said, [
-      { text: "TDB: yolo is not a recording; only recorded runs have launches.", buttons: [] },
+      {
+        text: "TDB: yolo has no launches: it is neither a recording nor a language model that is being asked.",
+        buttons: [],
+      },
     ]);
     assert.deepEqual(asked, []);
   });

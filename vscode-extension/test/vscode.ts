@@ -9,6 +9,7 @@ import {
   configuration,
   contexts,
   ConfigurationTarget,
+  DebugStackFrame,
   dialogue,
   Disposable,
   editing,
@@ -26,6 +27,7 @@ import {
   scrolled,
   SourceBreakpoint,
   stacked,
+  TabInputWebview,
   terminated,
   texts,
   trees,
@@ -33,11 +35,13 @@ import {
   watcher,
   went,
 } from "./editorState";
+import { parts } from "./parts";
 import { fileSystem, virtualUri } from "./virtual";
 
 export {
   agents,
   ConfigurationTarget,
+  DebugStackFrame,
   dialogue,
   editing,
   factories,
@@ -48,6 +52,7 @@ export {
   running,
   scroll,
   selectFrame,
+  TabInputWebview,
   settings,
   terminate,
   texts,
@@ -64,45 +69,11 @@ const fake = {
   ConfigurationTarget,
   ProgressLocation: { Window: 10, Notification: 15 },
   DecorationRangeBehavior: { ClosedClosed: 1 },
-  TreeItem: class {
-    constructor(
-      readonly label: string,
-      readonly collapsibleState?: number,
-    ) {}
-  },
-  TreeItemCollapsibleState: { None: 0, Collapsed: 1, Expanded: 2 },
-  ThemeIcon: class {
-    constructor(readonly id: string) {}
-  },
-  ThemeColor: class {
-    constructor(readonly id: string) {}
-  },
-  Position: class {
-    constructor(
-      readonly line: number,
-      readonly character: number,
-    ) {}
-  },
-  Range: class {
-    constructor(
-      readonly start: unknown,
-      readonly end: unknown,
-    ) {}
-  },
-  CodeLens: class {
-    constructor(
-      readonly range: unknown,
-      readonly command: unknown,
-    ) {}
-  },
-  InlineValueText: class {
-    constructor(
-      readonly range: unknown,
-      readonly text: string,
-    ) {}
-  },
+  ...parts,
   SourceBreakpoint,
   FunctionBreakpoint,
+  DebugStackFrame,
+  TabInputWebview,
   ViewColumn: { One: 1, Two: 2, Beside: -2 },
   TextEditorRevealType: { InCenter: 1, AtTop: 3 },
   TaskScope: { Workspace: 2 },
@@ -204,7 +175,7 @@ const fake = {
     t: (message: string, ...args: (string | number)[]) =>
       message.replace(/\{(\d+)\}/g, (hole, index: string) => String(args[Number(index)] ?? hole)),
   },
-  extensions: { getExtension: () => undefined },
+  extensions: { getExtension: (id: string) => (running.extensions.has(id) ? { id } : undefined) },
   window: {
     get activeTextEditor() {
       return editing.active;
@@ -215,6 +186,9 @@ const fake = {
     onDidChangeActiveTextEditor: went.event,
     onDidChangeTextEditorVisibleRanges: scrolled.event,
     createWebviewPanel: panel,
+    get tabGroups() {
+      return running.tabs;
+    },
     registerWebviewPanelSerializer: () => ({ dispose: () => undefined }),
     createTreeView: (_name: string, { treeDataProvider }: vscode.TreeViewOptions<unknown>) => {
       const view = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from tdb_dap.adapter.console.verbs import count, verb
+from tdb_dap.adapter.extensions.model_contents import entry_of
 from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.session.answering import Answering
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tdb_dap.adapter.session.handles import Frame
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.program.program import Launch
+    from tdb_dap.tools.llm.judging.comparing import Part
     from tdb_dap.tools.llm.judging.float_reference import FloatReference
     from tdb_dap.tools.llm.logits import Candidate
 
@@ -112,8 +114,16 @@ def _launch(session: Session, float_reference: FloatReference, launch: Launch, n
         "state": state,
         "verdict": "unknown" if part is None or not part.compared else "wrong" if part.is_wrong else "right",
         "why": why,
-        "look": wrong.command if wrong is not None and not (part and part.given) else launch.start,
+        "look": _look(session, launch, part),
     }
+
+
+def _look(session: Session, launch: Launch, part: Part | None) -> int:
+    """The command to look at: of the host if it gave wrong inputs, of the op that is wrong, else of the first op."""
+    if part is not None and part.given:
+        return launch.start
+    wrong = part.first_wrong if part is not None else None
+    return wrong.command if wrong is not None else entry_of(session.debugger.program, launch)
 
 
 @request("tdb/logits", while_running="answer")

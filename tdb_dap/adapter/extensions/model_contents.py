@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.bmodel import Stage
     from tdb_dap.engine.bmodel.metadata import TensorInfo
-    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.program.program import Launch, Program
     from tdb_dap.engine.program.recorded_program import RecordedProgram
 
 
@@ -88,6 +88,12 @@ def _recording(program: RecordedProgram) -> ModelRecording:
     }
 
 
+def entry_of(program: Program, launch: Launch) -> int:
+    """The first command of a launch's net, after what the host does; that of the host where there is no other."""
+    own = program.first_own(launch)
+    return own if own < launch.stop else launch.start
+
+
 def _launches(program: Program) -> list[ModelLaunch]:
     return [
         {
@@ -95,8 +101,10 @@ def _launches(program: Program) -> list[ModelLaunch]:
             "net": launch.net,
             "shapes": launch.shapes,
             "first": launch.start,
+            "entry": entry_of(program, launch),
             "listingLine": program.listing.line_of(launch.start),
             "commands": launch.stop - launch.start,
+            "token": launch.token,
         }
         for launch in program.launches
     ]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         Region,
         Results,
     )
-    from tdb_dap.adapter.protocol.time_responses import Moment
+    from tdb_dap.adapter.protocol.time_responses import MlirPart, Moment
     from tdb_dap.adapter.session.session import Session
     from tdb_dap.engine.source.mapped_tensor import MappedTensor
     from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
@@ -83,11 +83,18 @@ def moment(session: Session, arguments: MomentArguments) -> Moment:
         "ordinal": debugger.ordinal,
         "commands": len(debugger.program.commands),
         "lines": _lines_now(session),
+        "files": _files(debugger.program.source.mlir),
     }
     if source is not None:
         body["source"] = plain(source)
         body["line"] = line
     return body
+
+
+def _files(mlir: MlirFile | None) -> list[MlirPart]:
+    if mlir is None or len(mlir.files) == 1:
+        return []
+    return [{"name": mlir.name_of(file), "before": file.before} for file in mlir.files]
 
 
 @request("tdb/graph", while_running="answer")

@@ -81,7 +81,7 @@ def timeline(session: Session, arguments: TimelineArguments) -> CommandOrder:
         "chip": program.chip,
         "clockMHz": program.target.clock,
         "timeUnit": "microseconds" if program.target.clock else "cycles",
-        "tracks": [{"core": core, "engine": TRACKS[thread]} for core, thread in tracks],
+        "tracks": [{"core": core, "engine": session.traits.localised(TRACKS[thread])} for core, thread in tracks],
         "track": [tracks[key] for key in keys],
         "name": [names.setdefault(command.name, len(names)) for command in commands],
         "names": list(names),

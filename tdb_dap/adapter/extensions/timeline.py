@@ -56,7 +56,12 @@ def time(session: Session, arguments: TimeArguments) -> TimePoint:
         records = source.records_of(focus)
         op = source.op_of(records[0]) if records else None
         if op is not None:
-            answer |= {"line": session.traits.line_out(records[0].line), "op": op.name, "location": op.location}
+            line = records[0].line
+            answer |= {"line": session.traits.line_out(line), "op": op.name, "location": op.location}
+            answer["place"] = session.traits.localised(source.place_text(line))
+        launch = debugger.program.launch_at(focus)
+        if launch is not None:
+            answer["launch"] = session.traits.localised(launch.title)
     return answer
 
 

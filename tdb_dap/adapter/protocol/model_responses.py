@@ -103,7 +103,7 @@ class ModelWeight(TypedDict):
 
 @exact
 class ModelLaunch(TypedDict):
-    """A launch of a net in a recorded run."""
+    """A launch of a net in a recorded run, or in one of a language model."""
 
     number: int
     """As `goto launch N` and the breakpoint `launch:N` name it."""
@@ -112,9 +112,13 @@ class ModelLaunch(TypedDict):
     """Of its inputs in this run, `4×12`."""
     first: int
     """Ordinal of its first command."""
+    entry: int
+    """Ordinal of the first command of the net, after what the host does before it."""
     listingLine: int
     """Line of the listing of its first command."""
     commands: int
+    token: int | None
+    """Number of the token that it is for, in a run of a language model."""
 
 
 @exact

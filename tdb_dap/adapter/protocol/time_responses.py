@@ -10,6 +10,16 @@ from tdb_dap.adapter.protocol.model_responses import exact
 
 
 @exact
+class MlirPart(TypedDict):
+    """A file of the text that lines of final.mlir count through."""
+
+    name: str
+    """With its folder, which is the net's: ``block_0/final.mlir``."""
+    before: int
+    """Lines before its first."""
+
+
+@exact
 class Moment(TypedDict):
     """Body of `tdb/moment`."""
 
@@ -23,6 +33,8 @@ class Moment(TypedDict):
     """The final.mlir of the line as a Source of the Debug Adapter Protocol; missing where the model has none."""
     line: NotRequired[int]
     """The number of the line in that file."""
+    files: list[MlirPart]
+    """The files that lines count through, where there are several."""
 
 
 @exact
@@ -38,8 +50,12 @@ class TimePoint(TypedDict):
     command: NotRequired[str]
     """The command that comes next then; missing at the end."""
     line: NotRequired[int]
+    place: NotRequired[str]
+    """The line of final.mlir, and its file where there are several."""
     op: NotRequired[str]
     location: NotRequired[str]
+    launch: NotRequired[str]
+    """The launch of a net that the moment is in, where there are several."""
 
 
 @exact

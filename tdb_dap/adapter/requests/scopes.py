@@ -12,7 +12,6 @@ from tdb_dap.adapter.session.references import every_region, memory_reference
 from tdb_dap.engine.expressions.scope import Scope
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.engine.machine.what_if import change_field
-from tdb_dap.engine.rendering.printable import elided
 from tdb_dap.errors import BadExpression, NotSimulated
 
 if TYPE_CHECKING:
@@ -45,8 +44,8 @@ def _command(session: Session, frame: Frame) -> dict[str, Children]:
     around = {} if _has_tensors(names) else _borders_around(session, frame)
     return {
         **around,
-        "Operands": lambda: _guarded(lambda: _tensors(session, names.operands(), "in", names.moment)),
-        "Results": lambda: _guarded(lambda: _tensors(session, names.results(), "out", names.moment)),
+        "Operands": lambda: _guarded(lambda: _tensors(session, frame.focus, names.operands(), "in", names.moment)),
+        "Results": lambda: _guarded(lambda: _tensors(session, frame.focus, names.results(), "out", names.moment)),
         "Attributes": lambda: _guarded(lambda: [_attribute(key, item) for key, item in command.attributes.items()]),
         "Registers": lambda: _registers(session, frame.focus),
         "Sync": lambda: _sync(session, command),
@@ -94,8 +93,8 @@ def _guarded(children: Children) -> list[Node]:
 def _op(session: Session, frame: Frame) -> dict[str, Children]:
     names = names_at(session, frame)
     children: dict[str, Children] = {
-        "Operands": lambda: _tensors(session, names.operands(), "in", names.moment),
-        "Results": lambda: _tensors(session, names.results(), "out", names.moment),
+        "Operands": lambda: _tensors(session, frame.focus, names.operands(), "in", names.moment),
+        "Results": lambda: _tensors(session, frame.focus, names.results(), "out", names.moment),
         "Attributes": lambda: _op_attributes(session, names),
         "Layout": lambda: _op_layout(names),
     }
@@ -146,16 +145,17 @@ def _text(item: Any) -> str:
     return item if isinstance(item, str) else str(item)
 
 
-def _tensors(session: Session, values: list[Value], kind: str, moment: str) -> list[Node]:
-    return [_operand(session, value, f"{kind}[{i}]{moment}") for i, value in enumerate(values)]
+def _tensors(session: Session, focus: int, values: list[Value], kind: str, moment: str) -> list[Node]:
+    return [_operand(session, focus, value, f"{kind}[{i}]{moment}") for i, value in enumerate(values)]
 
 
-def _operand(session: Session, value: Value, evaluate_name: str) -> Node:
+def _operand(session: Session, focus: int, value: Value, evaluate_name: str) -> Node:
     """``%16 = f32 1×16×32×32  relu4_Relu  ...``; the pane is narrow, so a long name is elided, and whole at the end."""
     name, _, layer = value.title.partition(" ")
     if value.named is None or not name.startswith("%") or not layer:
         return tensor(session, value.title, value, evaluate_name)
-    label = elided(layer, _LETTERS)
+    source = session.debugger.program.source
+    label = source.label_of(layer, source.line_of(focus), _LETTERS)
     node = tensor(session, name, value, evaluate_name, label)
     if label != layer:
         node.value += f"  {layer}"

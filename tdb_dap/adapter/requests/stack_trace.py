@@ -21,7 +21,6 @@ from tdb_dap.adapter.requests.stopped_event import core_of, focus_of, thread_id
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.handles import Frame, Level
 from tdb_dap.adapter.session.references import instruction_reference
-from tdb_dap.engine.rendering.printable import elided
 from tdb_dap.engine.source.op_records import name_of
 from tdb_dap.errors import TdbError
 
@@ -61,8 +60,8 @@ def stack_trace(session: Session, arguments: StackTraceArguments) -> StackTraceR
     return StackTraceResponseBody(stackFrames=shown[start:stop], totalFrames=len(shown))
 
 
-_LETTERS = 26
-"""Of a name in the call stack: more do not fit a side bar of usual width."""
+_LETTERS, _FEWEST = 35, 16
+"""Of a row of the call stack, more do not fit a side bar of usual width; of a name in it at least."""
 
 
 def _formatted(session: Session, frame: StackFrame, wanted: StackFrameFormat | None) -> StackFrame:
@@ -71,7 +70,11 @@ def _formatted(session: Session, frame: StackFrame, wanted: StackFrameFormat | N
     Without a format, names of layers are elided: clients cut off the end of a row, which is what tells them apart.
     """
     if wanted is None:
-        frame.name = " ".join(elided(word, _LETTERS) for word in frame.name.split(" "))
+        source, focus = session.debugger.program.source, session.handles.frame(frame.id).focus
+        line = source.line_of(focus)
+        words = frame.name.split(" ")
+        room = max(_FEWEST, _LETTERS - len(words[0]) - 1)
+        frame.name = " ".join([words[0], *(source.label_of(word, line, room) for word in words[1:])])
         return frame
     known = session.handles.frame(frame.id)
     everything = wanted.includeAll

@@ -17,6 +17,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from tdb_dap.engine.files.bounded_files import read_lines
+from tdb_dap.engine.source.common_paths import common_path
 from tdb_dap.engine.source.mlir_attributes import closing, integer, parse_attributes
 from tdb_dap.system.patterns import pattern
 
@@ -320,7 +321,12 @@ class MlirFile:
     def place_text(self, line: int) -> str:
         """``line 12``; where there are several files ``block_0/final.mlir:12``."""
         file, number = self.place_of(line)
-        return f"line {number}" if len(self.files) == 1 else f"{file.path.parent.name}/{file.path.name}:{number}"
+        return f"line {number}" if len(self.files) == 1 else f"{self.name_of(file)}:{number}"
+
+    @staticmethod
+    def name_of(file: SourceFile) -> str:
+        """A file with its folder, which tells the nets of a model apart."""
+        return f"{file.path.parent.name}/{file.path.name}"
 
     def last_line_of(self, file: SourceFile) -> int:
         """The last line of the text that is of a file, or a part."""
@@ -377,6 +383,14 @@ class MlirFile:
                 return op
             region = region.parent
         return None
+
+    @cached_property
+    def common_paths(self) -> Mapping[str, str]:
+        """By function, the path that most names of its ops begin with."""
+        names: dict[str, list[str]] = {}
+        for op in self._ops.values():
+            names.setdefault(op.function, []).extend(op.locations)
+        return {function: common_path(all_names) for function, all_names in names.items()}
 
     @cached_property
     def by_location(self) -> Mapping[str, tuple[MlirOp, ...]]:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.commands.commands import Columns
 from tdb_dap.engine.hardware.geometry import Geometry, Space
+from tdb_dap.engine.rendering.printable import elided
+from tdb_dap.engine.source.common_paths import without_path
 from tdb_dap.engine.source.mapped_tensor import MappedTensor
 from tdb_dap.engine.source.marks import Marks
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
@@ -44,6 +46,12 @@ class SourceMap:
     def place_text(self, line: int) -> str:
         """``line 12``; where each net has a separate file ``block_0/final.mlir:12``."""
         return self.mlir.place_text(line) if self.mlir is not None else f"line {line}"
+
+    def label_of(self, name: str, line: int, length: int) -> str:
+        """Name of an op on a line in at most ``length`` letters: the path that most of its function have goes first."""
+        op = self.op_at(line) if len(name) > length else None
+        path = self.mlir.common_paths[op.function] if self.mlir is not None and op is not None else ""
+        return elided(without_path(name, path), length)
 
     def op_of(self, record: OpRecord) -> MlirOp | None:
         """The op that a record is an instance of."""
@@ -104,6 +112,10 @@ class SourceMap:
         if not 0 <= ordinal < self._owners.size or self._owners[ordinal] < 0:
             return ()
         return (self.records[int(self._owners[ordinal])],)
+
+    def line_of(self, ordinal: int) -> int:
+        """Line of the op that owns a command; 0 where there is none."""
+        return next((record.line for record in self.records_of(ordinal)), 0)
 
     def records_between(self, start: int, stop: int) -> Iterator[OpRecord]:
         """The op instances that own commands of [start, stop)."""

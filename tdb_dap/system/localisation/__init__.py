@@ -20,6 +20,7 @@ from tdb_dap.system.localisation import (
     zh_instructions,
     zh_models,
     zh_verbs,
+    zh_weights,
 )
 
 _SIMPLIFIED = ("zh", "zh-cn", "zh-hans", "zh-sg")
@@ -31,6 +32,7 @@ _VALUE = "((?:(?!: |, ).)+?)"
 """Of a hole in the middle: it ends where a sentence goes on."""
 _HOLES = {"{*}": "(.+?)", "{#}": r"([\d,]+)"}
 """Holes whose value may go on over commas and colons, and those of a number; all others are ``_VALUE``."""
+_LED = re.compile("[a-z]+ [a-z]+: ")
 _WORD = re.compile("[a-z]{2}")
 _KNOWN = 4096
 _DEEPEST = 6
@@ -50,6 +52,7 @@ CATALOGUES = (
     zh_files,
     zh_models,
     zh_instructions,
+    zh_weights,
 )
 
 TEXTS: dict[str, str] = {english: chinese for catalogue in CATALOGUES for english, chinese in catalogue.TEXTS.items()}
@@ -120,16 +123,17 @@ def localised_capabilities(capabilities: Any, locale: str) -> Any:
 def _translated(text: str, depth: int) -> str:
     if text in TEXTS or depth > _DEEPEST:
         return TEXTS.get(text, text)
+    words = text[:1].lower() + text[1:-1] if text.endswith(".") else ""
+    if (led := _matched((text, words), depth, is_led=True)) is not None:
+        return led
     for separator, mark in (("; ", "；"), (", ", "，")):
         parts = text.split(separator)
         made = [_translated(part, depth + 1) for part in parts] if len(parts) > 1 else []
         if made and all(one != part for one, part in zip(made, parts, strict=True)):
             return mark.join(made)
-    for known in _patterns():
-        if known.words in text and (match := known.pattern.fullmatch(text)):
-            return _filled(known.chinese, [_translated(value, depth + 1) for value in match.groups()])
-    words = text[:1].lower() + text[1:-1]
-    if text.endswith(".") and (sentence := _translated(words, depth + 1)) != words:
+    if (made_whole := _matched((text, words), depth)) is not None:
+        return made_whole
+    if words and (sentence := _translated(words, depth + 1)) != words:
         return f"{sentence}。"
     for separator, mark in ((" · ", " · "), ("; ", "；"), (": ", "：")):
         parts = text.split(separator, 1)
@@ -138,12 +142,27 @@ def _translated(text: str, depth: int) -> str:
     return text
 
 
+def _matched(texts: tuple[str, str], depth: int, is_led: bool = False) -> str | None:
+    """A text, or as a sentence, by the pattern with most letters that fits; ``is_led``: of those with a heading."""
+    for known in _patterns():
+        if is_led and not known.is_led:
+            continue
+        for text, end in zip(texts, ("", "。"), strict=True):
+            if known.words in text and (match := known.pattern.fullmatch(text)):
+                return _filled(known.chinese, [_translated(value, depth + 1) for value in match.groups()]) + end
+    return None
+
+
 class _Pattern(Struct, frozen=True):
-    """A text with holes. ``words``: the longest of what is between them, which costs less to look for."""
+    """A text with holes. ``words``: the longest of what is between them, which costs less to look for.
+
+    ``is_led``: it begins with words and a colon, so that a list may follow, which is not to be taken apart from them.
+    """
 
     words: str
     pattern: re.Pattern[str]
     chinese: str
+    is_led: bool
 
 
 @cache
@@ -151,7 +170,9 @@ def _patterns() -> list[_Pattern]:
     """Of the texts with holes, those with most letters of their own first."""
     texts = [text for text in TEXTS if _HOLE.search(text)]
     texts.sort(key=lambda text: len(_HOLE.sub("", text)), reverse=True)
-    return [_Pattern(max(_pieces(text), key=len), _pattern(text), TEXTS[text]) for text in texts]
+    return [
+        _Pattern(max(_pieces(text), key=len), _pattern(text), TEXTS[text], bool(_LED.match(text))) for text in texts
+    ]
 
 
 def _pieces(text: str) -> list[str]:

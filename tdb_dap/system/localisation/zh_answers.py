@@ -189,6 +189,8 @@ TEXTS = {
     "{}, command {} of {}, {}": "{}，命令 {} / {}，{}",
     "belongs to {*}: command {} of {}": "属于 {*}：命令 {} / {}",
     "{*}, line {} of final.mlir": "{*}，final.mlir 第 {} 行",
+    "subnets that run elsewhere": "在别处运行的子网",
+    "host": "主机",
     "stands for a whole subnet that runs elsewhere ({})": "代表在别处运行的整个子网（{}）",
     "does       {*}": "作用       {*}",
     "with       {*}": "参数       {*}",

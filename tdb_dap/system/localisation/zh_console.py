@@ -86,6 +86,7 @@ TEXTS = {
     "nobody: as it was at the start": "没有命令写过：与起点时相同",
     "command {}: edited: {}": "命令 {}：被修改：{}",
     "command {}, line {}: {*}": "命令 {}，第 {} 行：{*}",
+    "command {#}, {}/final.mlir:{#}: {*}": "命令 {#}，{}/final.mlir:{#}：{*}",
     "command {} ({})": "命令 {}（{}）",
     "command {}: %{*}": "命令 {}：%{*}",
     "written by": "写入者",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tdb_dap.engine.rendering.printable import aligned, fitted, ranges, table_row
+from tdb_dap.engine.rendering.printable import aligned, elided, fitted, ranges, table_row
 from tdb_dap.tools.profile.schema import MemoryUse, OpTime, ProfileReport, TokensProfile
 
 MOST_OPS = 30
@@ -34,7 +34,7 @@ def lines(
     if limit is not None and len(ops) > limit:
         yield f"... {len(ops) - limit:,} more ops; --all lists them"
     yield ""
-    yield from closing(report)
+    yield from closing(report, width)
 
 
 def token_lines(tokens: TokensProfile) -> Iterator[str]:
@@ -62,10 +62,10 @@ def token_lines(tokens: TokensProfile) -> Iterator[str]:
     yield "ops: " + ", ".join(f"{kind.opcode or 'none'} {kind.share:.0%}" for kind in kinds)
 
 
-def closing(report: ProfileReport) -> Iterator[str]:
-    """Lines on how full the memories are, and on what no time is known of."""
+def closing(report: ProfileReport, width: int | None = None) -> Iterator[str]:
+    """Lines on how full the memories are, and on what no time is known of; names fit into lines of ``width``."""
     for memory in report.memories:
-        yield from _memory(memory)
+        yield from _memory(memory, width)
     for reason in report.unknown:
         yield f"no time known: {reason}"
 
@@ -152,13 +152,18 @@ def _table(report: ProfileReport, ops: list[OpTime], width: int | None) -> Itera
         yield "  ".join(texts).rstrip()
 
 
-def _memory(memory: MemoryUse) -> Iterator[str]:
+_AROUND_NAME = 18
+"""Columns of the indent and of the size after a name."""
+
+
+def _memory(memory: MemoryUse, width: int | None) -> Iterator[str]:
     of = f" of {_bytes(memory.size)}" if memory.size else ""
     yield (
         f"{memory.memory}: at most {_bytes(memory.peak)}{of} in use, at command {memory.peak_ordinal:,}; "
         f"fragmentation {memory.fragmentation:.0%}"
     )
-    yield "  " + ", ".join(f"{name} {_bytes(size)}" for name, size in memory.responsible[:6])
+    used = [(elided(name, width - _AROUND_NAME) if width else name, size) for name, size in memory.responsible[:6]]
+    yield "  " + ", ".join(f"{name} {_bytes(size)}" for name, size in used)
 
 
 def _bytes(count: int) -> str:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tdb_dap.tools.profile.profiling import Profile, Timed
 
 Event = dict[str, Any]
-THREADS = {"tiu": 1, "dma": 2, "cdma": 3, "cpu": 4, "dynamic": 4, "sdma": 5, "hau": 4}
-TRACKS = {1: "TIU", 2: "DMA", 3: "CDMA", 4: "subnets that run elsewhere", 5: "SDMA"}
+THREADS = {"tiu": 1, "dma": 2, "cdma": 3, "cpu": 4, "dynamic": 4, "sdma": 5, "hau": 6, "gde": 7, "host": 8}
+TRACKS = {1: "TIU", 2: "DMA", 3: "CDMA", 4: "subnets that run elsewhere", 5: "SDMA", 6: "HAU", 7: "GDE", 8: "host"}
 
 
 def trace(profile: Profile) -> dict[str, Any]:

@@ -128,6 +128,10 @@ describe("a recording of two nets", () => {
     for (const pane of ["Time", "Compare", "Findings"]) await workbench.fold(pane); // ten launches need the room
     await row("launch 7").click();
     await workbench.statusBar("221/344").waitFor();
+    await row("launch 7").filter({ hasText: "here" }).waitFor();
+    await workbench.fold("Time", true);
+    const time = await workbench.webview("#launch", "launch 7 of dec (2×12)");
+    assert.match(await time.locator("#moment strong").innerText(), /^tpu\.MatMul a_MatMul, line 40$/);
     await workbench.shot("recording-tree");
     await workbench.key("Control+Shift+D");
     await inLaunch("launch 7 of dec (2×12)");
@@ -141,9 +145,26 @@ describe("a recording of two nets", () => {
     await workbench.shot("recording-search");
     await input.fill("launch 2");
     await workbench.key("Enter");
-    await workbench.statusBar("72/344").waitFor();
+    await workbench.statusBar("73/344").waitFor();
     await workbench.key("Control+Shift+D");
     await inLaunch("launch 2 of enc (4×16)");
+    await workbench.press("Restart");
+    await inLaunch("launch 0 of enc");
+    await eventually("the description of this stop", async () =>
+      (await page.locator('.pane-header[aria-label^="Call Stack"]').innerText()).includes("At the start"));
+  });
+
+  step("has a timeline of what engines and host do, and a graph that fits", async () => {
+    await workbench.openContainer();
+    await row("Timeline").click();
+    const timeline = await workbench.webview("table", "TIU busy");
+    await timeline.getByText("MatMul c_Relu").first().waitFor();
+    await workbench.shot("recording-timeline");
+    await row("Graph").click();
+    const graph = await workbench.webview("svg", "y_MatMul");
+    await workbench.shot("recording-graph");
+    assert.ok(await graph.locator(".minimap").isHidden(), "all is in sight");
+    await workbench.key("Control+Shift+D");
     await workbench.key("Shift+F5");
     await workbench.ended();
   });

@@ -5,6 +5,7 @@ import type { ComparedRows, Row } from "../../src/compare/results";
 import { button, html } from "../shared/dom";
 import { ask } from "../shared/host";
 import { t } from "../shared/l10n";
+import { lineText } from "../shared/lines";
 import type { Order } from "../shared/order";
 import {
   chooseInput,
@@ -255,7 +256,7 @@ function actions(row: Row): Node[] {
     ),
     ...(row.line > 0
       ? link(
-          t("line {0}", row.line),
+          lineText(row.line),
           () => {
             openLine(row.line);
           },

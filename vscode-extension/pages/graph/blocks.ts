@@ -1,6 +1,7 @@
 /** Blocks of a graph: by name, or layer groups and what stands between them; each is one box until it is opened. */
 import type { Graph, GraphEdge, GraphNode } from "../../src/protocol/generated";
 import { t } from "../shared/l10n";
+import { numberOf } from "../shared/lines";
 
 /** Ops up to which a graph is shown whole. */
 export const WHOLE_NODES = 120;
@@ -32,7 +33,11 @@ export function blocksOf({ nodes }: Pick<Graph, "nodes">): Block[] {
   const close = () => {
     const [first, last] = [run[0], run.at(-1)];
     if (first !== undefined && last !== undefined)
-      blocks.push({ id: `block ${first.id}`, title: t("lines {0} to {1}", first.line, last.line), nodes: run });
+      blocks.push({
+        id: `block ${first.id}`,
+        title: t("lines {0} to {1}", numberOf(first.line), numberOf(last.line)),
+        nodes: run,
+      });
     run = [];
   };
   for (const node of nodes) {
@@ -47,7 +52,7 @@ export function blocksOf({ nodes }: Pick<Graph, "nodes">): Block[] {
     if (known === undefined) {
       const members = [node];
       groups.set(key, members);
-      blocks.push({ id: `block ${node.id}`, title: t("layer group, line {0}", node.group), nodes: members });
+      blocks.push({ id: `block ${node.id}`, title: t("layer group, line {0}", numberOf(node.group)), nodes: members });
     } else known.push(node);
   }
   close();

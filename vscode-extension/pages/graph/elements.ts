@@ -2,6 +2,7 @@
 import type { GraphNode } from "../../src/protocol/generated";
 import { svg } from "../shared/dom";
 import { t } from "../shared/l10n";
+import { lineText } from "../shared/lines";
 import { elided, type } from "../shared/text";
 import type { Frame } from "./frames";
 import type { Placed } from "./layout";
@@ -96,7 +97,7 @@ export function boxElement(
 
 /** A mark that says how many weights an op reads, and in its hover which. */
 function badge(x: number, y: number, weights: readonly GraphNode[]): SVGElement {
-  const lines = weights.map(({ name, dtype, shape, line }) => `${name} ${type(dtype, shape)}, ${t("line {0}", line)}`);
+  const lines = weights.map(({ name, dtype, shape, line }) => `${name} ${type(dtype, shape)}, ${lineText(line)}`);
   return svg(
     "g",
     { class: "badge" },
@@ -114,9 +115,7 @@ function badge(x: number, y: number, weights: readonly GraphNode[]): SVGElement 
 }
 
 export function titleOf(node: GraphNode, { note }: Paint): string {
-  return [node.opcode, node.name, type(node.dtype, node.shape), note, t("line {0}", node.line)]
-    .filter(Boolean)
-    .join("\n");
+  return [node.opcode, node.name, type(node.dtype, node.shape), note, lineText(node.line)].filter(Boolean).join("\n");
 }
 
 export function edgeElement({ tail, head, points }: Placed["edges"][number]): SVGElement {

@@ -1,10 +1,11 @@
 /** Frames around the nodes of a subnet or of a layer group. */
 import type { GraphNode } from "../../src/protocol/generated";
 import { t } from "../shared/l10n";
+import { numberOf } from "../shared/lines";
 import { NODE, type Point } from "./measures";
 
-/** Pixels from nodes to the frame around them: in a subnet's frame there is room for those of its groups. */
-const PADDING = { subnet: 14, group: 7 } as const;
+/** Pixels from nodes to the frame around them: a subnet has room for its groups, and two of them side by side for both. */
+const PADDING = { subnet: 8, group: 4 } as const;
 
 /** A frame around nodes: a subnet, or in it a layer group; the frames around others come before those in them. */
 export interface Frame {
@@ -62,7 +63,7 @@ function framesOf(nodes: readonly GraphNode[]): Wanted[] {
         {
           id: groupId(node),
           kind: "group" as const,
-          title: t("layer group, line {0}", String(node.group)),
+          title: t("layer group, line {0}", numberOf(node.group ?? 0)),
         },
       ]),
   );

@@ -5,8 +5,8 @@ import { t } from "../shared/l10n";
 import { badged, type Badged } from "./badges";
 import { neighbour, type Block, type Visible } from "./blocks";
 import { Camera } from "./camera";
-import { labelsOf } from "../shared/text";
 import { arrow, LETTERS } from "./elements";
+import { labelsIn } from "./labels";
 import { place, type Placed } from "./layout";
 import { Folding } from "./folding";
 import type { Listener } from "./listener";
@@ -95,10 +95,7 @@ export class Picture {
     this.graph = found.graph;
     this.badges = found.badges;
     this.readers = found.readers;
-    this.labels = labelsOf(
-      this.graph.nodes.map(({ name }) => name),
-      LETTERS,
-    );
+    this.labels = labelsIn(this.graph.nodes, LETTERS);
     this.folding = new Folding(this.graph);
     this.selected = undefined;
     this.current = graph.currentLines;
@@ -229,9 +226,13 @@ export class Picture {
     else this.makeReadable(node);
   }
 
-  /** Large enough, with what stands for a node in the middle. */
+  /** Large enough, with what stands for a node in the middle; nothing moves where all is in sight at that size. */
   private makeReadable(node: GraphNode | undefined): void {
-    if (this.camera.scale < SCALE.readable) this.camera.zoom(SCALE.readable / this.camera.scale);
+    if (this.camera.scale >= SCALE.readable) {
+      this.move();
+      return;
+    }
+    this.camera.zoom(SCALE.readable / this.camera.scale);
     this.centre(node);
   }
 

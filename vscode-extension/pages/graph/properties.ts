@@ -4,6 +4,7 @@ import type { GraphNode, OpDetails, OpTensor } from "../../src/protocol/generate
 import { button, html } from "../shared/dom";
 import { ask } from "../shared/host";
 import { t } from "../shared/l10n";
+import { lineText } from "../shared/lines";
 import { openLine, travel, viewTensor } from "../shared/session";
 import { count, type } from "../shared/text";
 import type { Block } from "./blocks";
@@ -64,15 +65,15 @@ export class Properties {
           this.on.open(block);
         }),
       ];
-    const place = node.group === null ? node.subnet : t("{0}, group at line {1}", node.subnet, node.group);
+    const place = node.group === null ? node.subnet : t("{0}, group at {1}", node.subnet, lineText(node.group));
     return [
       close,
       html("h2", {}, `${node.opcode} ${node.name}`),
-      html("p", {}, [type(node.dtype, node.shape), note, t("line {0}", node.line), place].filter(Boolean).join(" · ")),
+      html("p", {}, [type(node.dtype, node.shape), note, lineText(node.line), place].filter(Boolean).join(" · ")),
       html(
         "p",
         { class: "bar" },
-        link(t("line {0}", node.line), () => {
+        link(lineText(node.line), () => {
           openLine(node.line);
         }),
         ...(canFold ? [fold] : []),
@@ -120,7 +121,7 @@ export class Properties {
       role === "operand" && line > 0
         ? [
             " ",
-            link(t("line {0}", line), () => {
+            link(lineText(line), () => {
               this.on.go(line);
             }),
           ]

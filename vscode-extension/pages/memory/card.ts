@@ -2,6 +2,7 @@
 import type { Resident } from "../../src/protocol/generated";
 import { html } from "../shared/dom";
 import { t } from "../shared/l10n";
+import { lineText } from "../shared/lines";
 import { bytes, count, hex, type } from "../shared/text";
 
 /** From the pointer to the card, and the room that is kept for it; pixels. */
@@ -19,7 +20,7 @@ export class Card {
       html("div", {}, type(dtype, shape)),
       html("div", {}, t("{0} to {1}: {2}", hex(start), hex(stop), bytes(stop - start))),
       html("div", {}, t("alive during commands {0} to {1}", count(born), count(died))),
-      html("div", {}, t("written by {0}, line {1}", opcode, line)),
+      html("div", {}, t("written by {0}, {1}", opcode, lineText(line))),
       html("div", {}, readers.length === 1 ? t("1 reader") : t("{0} readers", count(readers.length))),
     );
     const room = this.element.parentElement;

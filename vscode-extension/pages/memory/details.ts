@@ -2,6 +2,7 @@
 import type { OpInstance, Resident } from "../../src/protocol/generated";
 import { button, html } from "../shared/dom";
 import { inserted, t } from "../shared/l10n";
+import { lineText } from "../shared/lines";
 import { openLine, travel } from "../shared/session";
 import { bytes, count, hex, type } from "../shared/text";
 import type { Stretch } from "./model";
@@ -92,7 +93,7 @@ function extentText(start: number, stop: number, bank: number): string {
 /** Buttons that go to the line of an op, and to its moment. */
 function op({ ordinal, line, opcode }: OpInstance): [HTMLElement, HTMLElement] {
   const place = button(
-    t("{0}, line {1}", opcode, line),
+    t("{0}, {1}", opcode, lineText(line)),
     () => {
       openLine(line);
     },

@@ -7,7 +7,7 @@ import { follow, link, table, type Column } from "./parts";
 import { isMeant } from "./rows";
 
 export function launchTable(launches: readonly ModelLaunch[]): HTMLElement[] {
-  const moment = ({ first, listingLine }: ModelLaunch): Link => ({ to: "moment", ordinal: first, line: listingLine });
+  const moment = ({ entry, listingLine }: ModelLaunch): Link => ({ to: "moment", ordinal: entry, line: listingLine });
   const columns: Column<ModelLaunch>[] = [
     {
       title: t("launch"),

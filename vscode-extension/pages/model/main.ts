@@ -10,11 +10,12 @@ import type {
   ModelSubnet,
   ModelWeight,
 } from "../../src/protocol/generated";
-import type { FromEditorPage, Link, ToEditorPage } from "../../src/protocol/messages";
+import type { FromEditorPage, ToEditorPage } from "../../src/protocol/messages";
 import { button, html } from "../shared/dom";
 import { listen, send } from "../shared/host";
 import { t } from "../shared/l10n";
 import { bytes, count, type } from "../shared/text";
+import { actions } from "./actions";
 import { launchTable } from "./launches";
 import { facts, follow, line, link, shortNames, table, type Column } from "./parts";
 
@@ -219,36 +220,15 @@ function show(contents: ModelContents): void {
   const about = [
     chip,
     cores === 1 ? t("1 core") : t("{0} cores", cores),
-    t("{0} commands", count(commands)),
+    // Of several nets only the chosen one is loaded.
+    ...(contents.nets.length > 1 && recording === null ? [] : [t("{0} commands", count(commands))]),
     bytes(size),
     compiler,
   ];
-  const open = (text: string, to: Link, title: string) =>
-    button(
-      text,
-      () => {
-        follow(to);
-      },
-      { title },
-    );
   document.body.replaceChildren(
     html("h1", {}, file.split(/[\\/]/).at(-1) ?? file),
     html("p", { class: "about" }, about.join(" · ")),
-    html(
-      "div",
-      { class: "actions", role: "toolbar", "aria-label": t("Views of this model") },
-      button(
-        t("Start Debugging"),
-        () => {
-          follow({ to: "debug" });
-        },
-        { class: "primary", title: recording === null ? t("Debug this model") : t("Debug this recording") },
-      ),
-      open(t("Graph"), { to: "view", view: "graph" }, t("Ops and what flows between them")),
-      open(t("Timeline"), { to: "view", view: "timeline" }, t("Estimated time of each command")),
-      open(t("Chip Memory"), { to: "view", view: "memory" }, t("Which tensor lies where, and when")),
-      open(t("Disassembly"), { to: "listing", line: 1 }, t("Every command, one in a line")),
-    ),
+    actions(contents),
     ...(recording === null ? [] : recorded(recording, contents.launches)),
     ...(hasSource || recording !== null
       ? []

@@ -1,8 +1,9 @@
 /** Pages that show the current session, whichever that is. */
 import { textOf } from "../../src/protocol/errors";
 import type { FromModelPage, ToModelPage, TracePoint } from "../../src/protocol/messages";
-import { keep, listen, send, takesKeyboard } from "./host";
+import { ask, keep, listen, send, takesKeyboard } from "./host";
 import { t } from "./l10n";
+import { countThrough } from "./lines";
 import { count } from "./text";
 
 export function openLine(line: number): void {
@@ -98,6 +99,14 @@ export function follow(on: {
     ({ isDebugged } = message);
     if (message.model !== undefined) keep({ model: message.model });
     if (message.name === undefined) on.ended();
-    else on.load(isDebugged).catch(failed);
+    else
+      learnFiles()
+        .then(() => on.load(isDebugged))
+        .catch(failed);
   });
+}
+
+/** Whose lines the responses count: asked for anew, since another program has other files. */
+async function learnFiles(): Promise<void> {
+  countThrough((await ask("tdb/moment")).files);
 }

@@ -48,7 +48,7 @@ export function type(dtype: string, shape: readonly number[]): string {
 
 /** What names are made of: `/model.6/m.1/Conv_output_0`. */
 const SEPARATOR = /[/._:-]/;
-const ELLIPSIS = "…";
+export const ELLIPSIS = "…";
 /** Letters by which a label becomes longer where it is the same as another. */
 const MORE = 4;
 /** Share of the names that have a word that says nothing. */

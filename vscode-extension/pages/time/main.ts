@@ -5,6 +5,7 @@ import type { FromTimePage, ToTimePage } from "../../src/protocol/messages";
 import { html } from "../shared/dom";
 import { listen, send } from "../shared/host";
 import { t } from "../shared/l10n";
+import { elided } from "../shared/text";
 import { Marks } from "./marks";
 
 const slider = html("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": t("Commands executed") });
@@ -22,6 +23,9 @@ const bookmark = html("button", {
     send({ type: "bookmark", ordinal: slider.valueAsNumber } satisfies FromTimePage);
   },
 });
+
+/** Of a name: more do not fit a line of the side bar. */
+const LETTERS = 32;
 
 /** Whether the slider has been moved and the journey has not begun. */
 let looking = false;
@@ -54,15 +58,16 @@ function show({ moment, marks: found }: ToTimePage): void {
       html("div", { class: "bar" }, number, marks.buttons, bookmark),
       about,
     );
-  const { at, commands, op, location, line, command } = moment;
+  const { at, commands, op, location, place: line, command, launch } = moment;
   // An answer to an earlier look must not tear the slider from under the hand.
   if (looking && at !== slider.valueAsNumber) return;
   slider.max = String(commands);
   slider.valueAsNumber = at;
   number.textContent = t("{0} of {1}", at, commands);
-  const place = op === undefined ? "" : t("{0}, line {1}", `${op} ${location ?? ""}`, line ?? "");
+  const place = op === undefined ? "" : t("{0}, {1}", `${op} ${elided(location ?? "", LETTERS)}`, line ?? "");
   about.replaceChildren(
-    html("strong", {}, command === undefined ? t("At the end") : place),
+    html("span", { id: "launch", title: launch ?? "" }, launch ?? ""),
+    html("strong", { title: location ?? "" }, command === undefined ? t("At the end") : place),
     html("code", {}, command ?? ""),
   );
   marks.show(found, commands, at);

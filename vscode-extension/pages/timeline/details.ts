@@ -1,6 +1,7 @@
 /** Below the drawing: the slice or the range of time that is selected. */
 import { button, html } from "../shared/dom";
 import { t } from "../shared/l10n";
+import { lineText } from "../shared/lines";
 import { openLine, travel } from "../shared/session";
 import { bytes, count } from "../shared/text";
 import type { Timeline } from "./model";
@@ -38,7 +39,7 @@ export function sliceDetails(
   const links = [
     line > 0 &&
       button(
-        t("line {0}", line),
+        lineText(line),
         () => {
           openLine(line);
         },

@@ -2,6 +2,7 @@
 import type { OpTime } from "../../src/protocol/generated";
 import { button, html, svg } from "../shared/dom";
 import { t } from "../shared/l10n";
+import { lineText } from "../shared/lines";
 import { count, labelsOf, ranges } from "../shared/text";
 
 /** Pixels of the bar of the op that takes longest. */
@@ -62,7 +63,7 @@ function row(
           () => {
             choose(line);
           },
-          { class: "link", title: `${titleOf(name)}\n${t("line {0}", line)}` },
+          { class: "link", title: `${titleOf(name)}\n${lineText(line)}` },
         )
       : titleOf(label);
   const bar = svg(

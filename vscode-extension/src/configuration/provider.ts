@@ -2,6 +2,7 @@ import * as vscode from "vscode";
 import type { Installation } from "../adapter/installation";
 import { DEBUG_TYPE } from "../contributions";
 import { provideDebugConfigurations, resolveDebugConfiguration } from "./defaults";
+import { withMemoryIcon } from "./memoryIcon";
 import { withAbsolutePaths } from "./paths";
 import { isRecording } from "./program";
 import { record, type RecordedProgram } from "../recording/task";
@@ -26,7 +27,7 @@ async function resolveDebugConfigurationWithSubstitutedVariables(
   installation: Installation,
 ): Promise<vscode.DebugConfiguration | undefined> {
   // Paths of an attach configuration are the other machine's.
-  if (configuration.request === "attach") return configuration;
+  if (configuration.request === "attach") return withMemoryIcon(configuration);
   if ((await installation.locate(folder?.uri)) === undefined) return undefined;
   // It may install another debugger.
   if (configuration.preLaunchTask !== undefined) installation.forgetLocated();
@@ -42,14 +43,4 @@ async function resolveDebugConfigurationWithSubstitutedVariables(
     return undefined;
   }
   return (await record(recorded, rest.program, folder, installation)) ? withMemoryIcon(rest) : undefined;
-}
-
-/** What shows the memory of a variable at its icon. Without it the icon only offers to install it. */
-const HEX_EDITOR = "ms-vscode.hexeditor";
-
-/** Leaves the icon out where nothing would show the memory: *Show Bytes* in the menu always does. */
-function withMemoryIcon(configuration: vscode.DebugConfiguration): vscode.DebugConfiguration {
-  return vscode.extensions.getExtension(HEX_EDITOR) === undefined
-    ? { memoryReferences: false, ...configuration }
-    : configuration;
 }

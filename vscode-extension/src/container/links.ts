@@ -11,7 +11,12 @@ import { showLine, showListing } from "../programs/sources";
 import type { Contents } from "./contents";
 import { commandsText } from "./words";
 
-const VIEWS = { graph: COMMANDS.graph, timeline: COMMANDS.timeline, memory: COMMANDS.memory } as const;
+const VIEWS = {
+  graph: COMMANDS.graph,
+  timeline: COMMANDS.timeline,
+  memory: COMMANDS.memory,
+  answer: COMMANDS.answer,
+} as const;
 
 /** Follows links, each in the model that it belongs to. */
 export class Links {
@@ -61,14 +66,23 @@ export class Links {
     try {
       const { launches } = await this.contents.of(model);
       if (launches.length === 0) {
-        const text = vscode.l10n.t("TDB: {0} is not a recording; only recorded runs have launches.", nameOf(model));
+        const text = vscode.l10n.t(
+          "TDB: {0} has no launches: it is neither a recording nor a language model that is being asked.",
+          nameOf(model),
+        );
         void vscode.window.showInformationMessage(text);
         return;
       }
-      const items = launches.map(({ number, net, shapes, first, listingLine, commands }) => ({
+      const items = launches.map(({ number, net, shapes, first, entry, listingLine, commands, token }) => ({
         label: vscode.l10n.t("launch {0} of {1} ({2})", number, net, shapes),
-        description: [vscode.l10n.t("command {0}", first), commandsText(commands)].join(" · "),
-        link: { to: "moment", ordinal: first, line: listingLine } as const,
+        description: [
+          token === null ? "" : vscode.l10n.t("token {0}", token),
+          vscode.l10n.t("command {0}", first),
+          commandsText(commands),
+        ]
+          .filter(Boolean)
+          .join(" · "),
+        link: { to: "moment", ordinal: entry, line: listingLine } as const,
       }));
       const picked = await vscode.window.showQuickPick(items, {
         title: vscode.l10n.t("Go to Launch"),

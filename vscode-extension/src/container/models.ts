@@ -9,6 +9,7 @@ import type { Link } from "../protocol/messages";
 import { NoDebugger } from "../programs/pool";
 import { sameModel, sessionProgram, type ModelReference } from "../programs/program";
 import type { CurrentSession } from "../sessions/current";
+import { request } from "../sessions/requests";
 import type { Contents } from "./contents";
 import type { Links } from "./links";
 import { modelNode, type Node } from "./nodes";
@@ -25,10 +26,14 @@ export async function rememberModel(state: vscode.Memento, program: string): Pro
 }
 
 export class ModelTree implements vscode.TreeDataProvider<Node> {
-  private readonly changed = new vscode.EventEmitter<undefined>();
+  private readonly changed = new vscode.EventEmitter<Node | undefined>();
   readonly onDidChangeTreeData = this.changed.event;
   /** The programs that were listed last; undefined before the first time. */
   private shown: readonly string[] | undefined;
+  /** Commands executed in the session. */
+  private now: number | undefined;
+  /** Rows with others below that show where the program stands. */
+  private following: Node[] = [];
 
   constructor(
     private readonly state: vscode.Memento,
@@ -38,7 +43,14 @@ export class ModelTree implements vscode.TreeDataProvider<Node> {
 
   refresh(): void {
     this.contents.forget();
+    this.following = [];
     this.changed.fire(undefined);
+  }
+
+  /** The program has moved. */
+  moveTo(now: number | undefined): void {
+    this.now = now;
+    for (const node of this.following) this.changed.fire(node);
   }
 
   /** Of a directory that is written elsewhere, the editor reports only that there is a new one. */
@@ -55,7 +67,10 @@ export class ModelTree implements vscode.TreeDataProvider<Node> {
   async getChildren(node?: Node): Promise<Node[]> {
     if (node === undefined) return this.models();
     try {
-      return (await node.children?.()) ?? [];
+      const children = (await node.children?.()) ?? [];
+      const following = children.filter(({ followsTime }) => followsTime === true);
+      if (following.length > 0) this.following = following;
+      return children;
     } catch (error) {
       return [failure(node.model, error)];
     }
@@ -74,7 +89,13 @@ export class ModelTree implements vscode.TreeDataProvider<Node> {
     const found: ModelReference[] = programs.map((program) => ({ program }));
     if (debugged !== undefined && !found.some((model) => sameModel(model, debugged))) found.unshift(debugged);
     const nodes = found.map((model) =>
-      modelNode(model, sameModel(debugged, model), placeOf(model.program), (part) => this.contents.of(part)),
+      modelNode(
+        model,
+        sameModel(debugged, model),
+        placeOf(model.program),
+        (part) => this.contents.of(part),
+        () => this.now,
+      ),
     );
     // A single model is what the user has come for.
     const [only, ...others] = nodes;
@@ -124,6 +145,10 @@ export function registerModels(
     watcher.onDidDelete(refresh),
     watcher.onDidChange(refresh),
     sessions.onDidChange(refresh),
+    sessions.onDidStop(async (session) => {
+      const moment = await request(session, "tdb/moment").catch(() => undefined); // the session may have ended
+      tree.moveTo(moment?.ordinal);
+    }),
     installation.onDidChange(refresh),
     vscode.workspace.onDidGrantWorkspaceTrust(refresh),
     vscode.commands.registerCommand(COMMANDS.refreshModels, refresh),

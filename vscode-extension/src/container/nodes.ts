@@ -20,6 +20,8 @@ export interface Node {
   readonly model: ModelReference;
   /** Line of the listing where its commands begin. */
   readonly listingLine?: number;
+  /** Whether its children show where the program stands. */
+  readonly followsTime?: boolean;
   children?(): Promise<Node[]> | Node[];
 }
 
@@ -28,7 +30,14 @@ export type Ask = (model: ModelReference) => Promise<ModelContents>;
 
 const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 
-export function modelNode(model: ModelReference, isDebugged: boolean, where: string, ask: Ask): Node {
+/** `now`: commands executed in the session of a model that is being debugged. */
+export function modelNode(
+  model: ModelReference,
+  isDebugged: boolean,
+  where: string,
+  ask: Ask,
+  now: () => number | undefined = () => undefined,
+): Node {
   const item = new vscode.TreeItem(nameOf(model), Collapsed);
   item.id = keyOf(model);
   const isRecorded = isRecording(model.program);
@@ -38,8 +47,8 @@ export function modelNode(model: ModelReference, isDebugged: boolean, where: str
   item.description = isDebugged ? vscode.l10n.t("being debugged") : where;
   const children = async () => {
     const contents = await ask(model);
-    const own = contents.recording === null ? netNodes(model, contents, ask) : recordedNodes(model, contents);
-    return [...viewNodes(model), ...own];
+    const at = isDebugged ? now : () => undefined;
+    return [...viewNodes(model), ...launchGroup(model, contents, at), ...partNodes(model, contents, ask)];
   };
   return { item, model, children };
 }
@@ -115,28 +124,61 @@ function netNodes(model: ModelReference, contents: ModelContents, ask: Ask): Nod
   );
 }
 
-/** The launches of a recorded run, and the weights of its models. */
-function recordedNodes(model: ModelReference, contents: ModelContents): Node[] {
-  const { launches } = contents;
-  const all = group(model, vscode.l10n.t("Launches"), String(launches.length), "debug-rerun", () =>
-    launches.map((launch) => launchNode(model, launch)),
-  );
-  all.item.contextValue = "launches";
-  all.item.collapsibleState = Expanded;
-  return [all, ...weightGroup(model, contents)];
+/** Nets; of a recorded run the weights of its models, and of a run of many nets these below one row. */
+function partNodes(model: ModelReference, contents: ModelContents, ask: Ask): Node[] {
+  if (contents.recording !== null) return weightGroup(model, contents);
+  if (contents.launches.length === 0) return netNodes(model, contents, ask);
+  const { nets } = contents;
+  const all = () => netNodes(model, contents, ask);
+  return [group(model, vscode.l10n.t("Nets"), String(nets.length), "symbol-namespace", all)];
 }
 
-function launchNode(model: ModelReference, launch: ModelLaunch): Node {
-  const { number, net, shapes, first, listingLine, commands } = launch;
+/** The launches of a recorded run; those of a language model by the token that they are for. */
+function launchGroup(model: ModelReference, { launches }: ModelContents, now: () => number | undefined): Node[] {
+  if (launches.length === 0) return [];
+  const children = () => {
+    const at = now();
+    const here = at === undefined ? undefined : launches.filter(({ first }) => first <= at).at(-1);
+    const tokens = new Map<number | null, ModelLaunch[]>();
+    for (const launch of launches) tokens.set(launch.token, [...(tokens.get(launch.token) ?? []), launch]);
+    const rows = (some: readonly ModelLaunch[]) => some.map((launch) => launchNode(model, launch, launch === here));
+    return [...tokens].flatMap(([token, some]) =>
+      token === null ? rows(some) : [tokenNode(model, token, here?.token === token, () => rows(some))],
+    );
+  };
+  const all = group(model, vscode.l10n.t("Launches"), String(launches.length), "debug-rerun", children);
+  all.item.contextValue = "launches";
+  all.item.collapsibleState = Expanded;
+  return [{ ...all, followsTime: true }];
+}
+
+function tokenNode(model: ModelReference, token: number, isHere: boolean, children: () => Node[]): Node {
+  const made = group(model, vscode.l10n.t("token {0}", token), "", "symbol-key", children);
+  if (isHere) markHere(made.item);
+  return made;
+}
+
+function launchNode(model: ModelReference, launch: ModelLaunch, isHere: boolean): Node {
+  const { number, net, shapes, entry, listingLine, commands } = launch;
   const made = row(
     model,
     vscode.l10n.t("launch {0}", number),
     [net, shapes, commandsText(commands)].filter(Boolean).join(" · "),
     "play-circle",
-    { to: "moment", ordinal: first, line: listingLine },
+    { to: "moment", ordinal: entry, line: listingLine },
   );
   made.item.contextValue = "commands";
+  if (isHere) markHere(made.item);
   return { ...made, listingLine };
+}
+
+/** Of the row in which the program stands. */
+function markHere(item: vscode.TreeItem): void {
+  const text = typeof item.description === "string" ? item.description : "";
+  item.description = [vscode.l10n.t("here"), text].filter(Boolean).join(" · ");
+  item.iconPath = new vscode.ThemeIcon("debug-stackframe", new vscode.ThemeColor("debugIcon.continueForeground"));
+  const label = typeof item.label === "string" ? item.label : "";
+  item.accessibilityInformation = { label: `${label}, ${item.description}` };
 }
 
 function tensorNode(model: ModelReference, tensor: BorderTensor, kind: "input" | "output"): Node {

@@ -1,5 +1,6 @@
 /** Asking a language model: all nets of a compiled model as one program that answers a prompt. */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import * as vscode from "vscode";
 import { titleOf } from "../configuration/program";
 import { DEBUG_TYPE, INTERNAL } from "../contributions";
@@ -71,7 +72,8 @@ async function startAnswer(
     sessions.onDidStop((session) => {
       if (session.configuration.prompt === undefined) return;
       over();
-      void session.customRequest("continue", { threadId: 1 });
+      // As a line of the console: the request alone leaves the editor with the stop before.
+      void session.customRequest("evaluate", { expression: "c", context: "repl" });
     }),
     vscode.debug.onDidTerminateDebugSession((session) => {
       if (session !== active && session.configuration.prompt !== undefined) over();
@@ -86,6 +88,8 @@ async function chooseFloatModel({ program }: ModelReference, state: vscode.Memen
     (await vscode.window.showOpenDialog({
       title: vscode.l10n.t("Folder of the model before conversion (config.json, .safetensors)"),
       openLabel: vscode.l10n.t("Compare"),
+      // Not that of the file in front, which may be a copy of a packed one.
+      defaultUri: vscode.Uri.file(statSync(program).isDirectory() ? program : dirname(program)),
       canSelectFiles: false,
       canSelectFolders: true,
     })) ?? [];

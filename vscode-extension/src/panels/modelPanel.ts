@@ -9,7 +9,7 @@ import { showLine } from "../programs/sources";
 import { answer } from "./answer";
 import type { PageName } from "./frame";
 import { Page } from "./page";
-import { isCovered, makeRoom, VIEWS_COLUMN } from "./room";
+import { becomesActive, isCovered, makeRoom, VIEWS_COLUMN } from "./room";
 
 /** Pages that show a model that is not being debugged. */
 const NEED_NO_SESSION: ReadonlySet<PageName> = new Set(["memory", "graph", "timeline"]);
@@ -141,6 +141,7 @@ export class ModelPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
       else await debug(program.model);
     } else if (program !== undefined) {
       const focus = () => this.panel?.reveal();
+      if (this.panel !== undefined && message.type === "travel") await becomesActive(this.panel);
       await act(program, message, this.panel?.viewColumn, focus).catch(
         (error: unknown) => void vscode.window.showErrorMessage(textOf(error)),
       );

@@ -29,13 +29,14 @@ export function registerTime(context: vscode.ExtensionContext, hub: SessionHub):
       item.hide();
       return;
     }
-    const { ordinal, commands } = moment;
+    const { ordinal, commands, launch } = moment;
     item.text = `$(history) ${String(ordinal)}/${String(commands)}`;
-    item.tooltip = vscode.l10n.t(
+    const executed = vscode.l10n.t(
       "{0} of {1} commands executed. Select to travel to another command.",
       ordinal,
       commands,
     );
+    item.tooltip = [launch, executed].filter(Boolean).join("\n");
     item.accessibilityInformation = { label: item.tooltip };
     item.show();
   };

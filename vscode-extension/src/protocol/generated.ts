@@ -514,6 +514,14 @@ export interface MemoryWindow {
   readonly rows: readonly string[];
 }
 
+/** A file of the text that lines of final.mlir count through. */
+export interface MlirPart {
+  /** With its folder, which is the net's: `block_0/final.mlir`. */
+  readonly name: string;
+  /** Lines before its first. */
+  readonly before: number;
+}
+
 /** Text of final.mlir. `wrong`: lines of ops that differ; `longest`: letters after which lines are cut, or 0. */
 export interface MlirText {
   readonly text: string;
@@ -547,7 +555,7 @@ export interface ModelContents {
   readonly recording: ModelRecording | null;
 }
 
-/** A launch of a net in a recorded run. */
+/** A launch of a net in a recorded run, or in one of a language model. */
 export interface ModelLaunch {
   /** As `goto launch N` and the breakpoint `launch:N` name it. */
   readonly number: number;
@@ -556,9 +564,13 @@ export interface ModelLaunch {
   readonly shapes: string;
   /** Ordinal of its first command. */
   readonly first: number;
+  /** Ordinal of the first command of the net, after what the host does before it. */
+  readonly entry: number;
   /** Line of the listing of its first command. */
   readonly listingLine: number;
   readonly commands: number;
+  /** Number of the token that it is for, in a run of a language model. */
+  readonly token: number | null;
 }
 
 /** A net of a compiled model. */
@@ -654,6 +666,8 @@ export interface Moment {
   readonly source?: Readonly<Record<string, unknown>>;
   /** The number of the line in that file. */
   readonly line?: number;
+  /** The files that lines count through, where there are several. */
+  readonly files: readonly MlirPart[];
 }
 
 /** Arguments of `tdb/moment`. `line`: of final.mlir, whose place is asked for; by default the first line. */
@@ -1129,8 +1143,12 @@ export interface TimePoint {
   /** The command that comes next then; missing at the end. */
   readonly command?: string;
   readonly line?: number;
+  /** The line of final.mlir, and its file where there are several. */
+  readonly place?: string;
   readonly op?: string;
   readonly location?: string;
+  /** The launch of a net that the moment is in, where there are several. */
+  readonly launch?: string;
 }
 
 export type TimelineArguments = Readonly<Record<string, never>>;

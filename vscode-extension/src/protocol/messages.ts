@@ -135,7 +135,7 @@ export type FromTimePage =
 /** Where a row about a model leads to. */
 export type Link =
   | { readonly to: "debug" }
-  | { readonly to: "view"; readonly view: "graph" | "timeline" | "memory" }
+  | { readonly to: "view"; readonly view: "graph" | "timeline" | "memory" | "answer" }
   | { readonly to: "tensor"; readonly expression: string }
   | { readonly to: "line" | "listing"; readonly line: number }
   /** The moment before a command where there is a session, else its line of the listing. */

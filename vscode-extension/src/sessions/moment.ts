@@ -24,15 +24,14 @@ export function focusOf(view: string): () => unknown {
 
 /** Do what leads to a stop. VS Code then gives the keyboard to the line of the stop; `focus` takes it back. */
 export async function keepingFocus<T>(focus: (() => unknown) | undefined, act: () => Thenable<T>): Promise<T> {
-  if (focus === undefined) return await act();
-  const shown = nextFrame();
   const done = await act();
-  if (await shown) await focus();
+  // The stop comes after the response; a frame that is shown before that is of the stop before.
+  if (focus !== undefined && (await nextFrame())) await focus();
   return done;
 }
 
 /** Whether VS Code shows a frame in the time that a stop takes: it has done so when the frame is the active one. */
-function nextFrame(): Promise<boolean> {
+export function nextFrame(): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = (isShown: boolean) => {
       clearTimeout(timer);

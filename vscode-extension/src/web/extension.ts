@@ -8,6 +8,7 @@ import { registerNumbers } from "../hover/numbers";
 import { registerHovers } from "../hover/provider";
 import { registerInlineValues } from "../inline/provider";
 import { log } from "../log";
+import { registerRoom } from "../panels/room";
 import { registerTime } from "../panels/timeSlider";
 import { registerConceal } from "../reading/conceal";
 import { CurrentSession } from "../sessions/current";
@@ -35,6 +36,7 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerStartCommands(),
     ...registerUnavailable(context.extension),
     ...registerInSight(hub),
+    ...registerRoom(hub),
     ...registerHovers(),
     ...registerInlineValues(hub),
     ...registerConceal(context),

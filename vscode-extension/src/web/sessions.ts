@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { Death } from "../adapter/process";
 import { provideDebugConfigurations, resolveDebugConfiguration } from "../configuration/defaults";
+import { withMemoryIcon } from "../configuration/memoryIcon";
 import { DEBUG_TYPE } from "../contributions";
 import { showWithLog } from "../log";
 import { BackgroundProgram } from "../programs/background";
@@ -53,7 +54,7 @@ async function resolved(
     const value: unknown = changed[key];
     if (value !== undefined) changed[key] = Array.isArray(value) ? value.map(uri) : uri(value);
   }
-  return changed;
+  return withMemoryIcon(changed);
 }
 
 /** What of a configuration a browser does not have, as a launch.json names it. */

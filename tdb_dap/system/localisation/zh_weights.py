@@ -1,0 +1,38 @@
+"""Simplified Chinese of what is wrong with a weight."""
+
+TEXTS = {
+    "first at {*}: {} instead of {}": "首个在{*}：{}，应为 {}",
+    "row {#}, column {#}": "第 {#} 行第 {#} 列",
+    "row {#}, column {#}, group {#}": "第 {#} 行第 {#} 列，第 {#} 组",
+    "channel {#}, {*}": "通道 {#}，{*}",
+    "{#} of {#} numbers": "{1} 个数中有 {0} 个",
+    "its only number": "唯一的数",
+    "one number": "一个数不同",
+    "NaN or infinity": "NaN 或无穷",
+    "zeros": "均为零",
+    "other numbers": "数值不同",
+    "holds {}": "内容为 {}",
+    "the sign is wrong": "符号错误",
+    "the sign{*} is wrong": "符号{*}错误",
+    "{} times as large": "为 {} 倍",
+    "{*} rotated by {}": "{*}循环移动了 {}",
+    "rows": "各行",
+    "numbers of each row": "每行的数",
+    "rows {#} and {#} are exchanged": "第 {#} 行与第 {#} 行互换",
+    "columns {#} and {#} are exchanged": "第 {#} 列与第 {#} 列互换",
+    "rows are in another order: row {#} holds row {#}": "行的次序不同：第 {#} 行的内容为第 {#} 行",
+    "columns are in another order: column {#} holds column {#}": "列的次序不同：第 {#} 列的内容为第 {#} 列",
+    "neighbouring numbers are exchanged": "相邻的数互换",
+    "a scale is NaN or infinity": "有 scale 为 NaN 或无穷",
+    "zero points{*} off by {}": "zero point{*}偏差 {}",
+    "zero points{*} off by {} to {}": "zero point{*}偏差 {} 至 {}",
+    "scales{*} are others": "scale{*}不同",
+    "scales{*} are larger than their groups need": "scale{*}大于其组所需",
+    "scale {} times as large as right": "scale 为正确值的 {} 倍",
+    "scales of {#} groups {} times as large as right": "scale（{#} 个组）为正确值的 {} 倍",
+    " of {#} groups": "（{#} 个组）",
+    "its size is another": "大小不同",
+    "groups are in another order: group {#} of row {#} holds group {#}": (
+        "组的次序不同：第 {1} 行第 {0} 组的内容为第 {2} 组"
+    ),
+}
