@@ -16,6 +16,7 @@ import re
 import struct
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT)]
@@ -74,7 +75,7 @@ def repeated(content: bytes) -> bytes:
     _, _, size, payload_size = HEADER.unpack(content[: HEADER.size])
     tables, payload = content[HEADER_BYTES : HEADER_BYTES + size], content[HEADER_BYTES + size :][:payload_size]
     tables = tables.ljust(-(-len(tables) // 8) * 8, b"\0")
-    old = fb.Model.GetRootAs(tables)
+    old: Any = fb.Model.GetRootAs(tables, 0)  # the generated types lack what every table has
     names = [bytes(old.Net(index).Name() or b"").decode() for index in range(old.NetLength())]
     nets = [(index, block) for index, name in enumerate(names) for block in _blocks(name)]
     vector = len(tables)
@@ -83,7 +84,7 @@ def repeated(content: bytes) -> bytes:
     _point(made, old._tab.Pos + old._tab.Offset(_NETS), vector)
     struct.pack_into("<I", made, vector, len(nets))
     for number, (index, block) in enumerate(nets):
-        net = fb.Model.GetRootAs(made, copies + block * len(tables)).Net(index)
+        net: Any = fb.Model.GetRootAs(bytes(made), copies + block * len(tables)).Net(index)
         _point(made, vector + 4 + 4 * number, net._tab.Pos)
         _point(made, net._tab.Pos + net._tab.Offset(_NAME), len(made))
         name = _renamed(names[index], block)
@@ -110,8 +111,8 @@ def write_float(folder: Path) -> None:
     (size,) = struct.unpack_from("<Q", content)
     tensors = json.loads(content[8 : 8 + size])
     own = list(tensors.items())
-    for block, source in enumerate(_SOURCES):
-        tensors |= {_renamed(name, block): tensor for name, tensor in own if f".layers.{source}." in name}
+    for block, like in enumerate(_SOURCES):
+        tensors |= {_renamed(name, block): tensor for name, tensor in own if f".layers.{like}." in name}
     text = json.dumps(tensors).encode()
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + content[8 + size :])
 
