@@ -58,7 +58,8 @@ def time(session: Session, arguments: TimeArguments) -> TimePoint:
         if op is not None:
             line = records[0].line
             answer |= {"line": session.traits.line_out(line), "op": op.name, "location": op.location}
-            answer["place"] = session.traits.localised(source.place_text(line))
+            if source.mlir is not None and len(source.mlir.files) > 1:
+                answer["place"] = source.place_text(line)
         launch = debugger.program.launch_at(focus)
         if launch is not None:
             answer["launch"] = session.traits.localised(launch.title)

@@ -51,7 +51,7 @@ class TimePoint(TypedDict):
     """The command that comes next then; missing at the end."""
     line: NotRequired[int]
     place: NotRequired[str]
-    """The line of final.mlir, and its file where there are several."""
+    """The line with its file, where there are several."""
     op: NotRequired[str]
     location: NotRequired[str]
     launch: NotRequired[str]

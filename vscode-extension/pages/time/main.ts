@@ -58,13 +58,14 @@ function show({ moment, marks: found }: ToTimePage): void {
       html("div", { class: "bar" }, number, marks.buttons, bookmark),
       about,
     );
-  const { at, commands, op, location, place: line, command, launch } = moment;
+  const { at, commands, op, location, line, command, launch } = moment;
   // An answer to an earlier look must not tear the slider from under the hand.
   if (looking && at !== slider.valueAsNumber) return;
   slider.max = String(commands);
   slider.valueAsNumber = at;
   number.textContent = t("{0} of {1}", at, commands);
-  const place = op === undefined ? "" : t("{0}, {1}", `${op} ${elided(location ?? "", LETTERS)}`, line ?? "");
+  const where = moment.place ?? t("line {0}", line ?? "");
+  const place = op === undefined ? "" : t("{0}, {1}", `${op} ${elided(location ?? "", LETTERS)}`, where);
   about.replaceChildren(
     html("span", { id: "launch", title: launch ?? "" }, launch ?? ""),
     html("strong", { title: location ?? "" }, command === undefined ? t("At the end") : place),

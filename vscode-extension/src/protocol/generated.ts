@@ -1143,7 +1143,7 @@ export interface TimePoint {
   /** The command that comes next then; missing at the end. */
   readonly command?: string;
   readonly line?: number;
-  /** The line of final.mlir, and its file where there are several. */
+  /** The line with its file, where there are several. */
   readonly place?: string;
   readonly op?: string;
   readonly location?: string;
