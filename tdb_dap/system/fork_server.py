@@ -28,6 +28,7 @@ _NUMBER = 4
 """Bytes of a number between the processes: of a length, a process, a code."""
 
 _MOST_DESCRIPTORS = 1 << 16
+"""Those above standard error are of the server and of other workers: a worker closes them."""
 
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
@@ -40,6 +41,7 @@ class Forked:
         self._channel = channel
         pid = self._number()
         if pid is None:
+            channel.close()
             raise OSError("the process that starts workers has ended")
         self.pid = pid
 
@@ -52,7 +54,9 @@ class Forked:
     def wait(self, timeout: float | None = None) -> int:
         """Its code, after its end; ``subprocess.TimeoutExpired`` after so many seconds."""
         if self.returncode is None:
-            if not select.select([self._channel], [], [], timeout)[0]:
+            ends = select.poll()  # not select(): with many cases at a time its descriptors are above a thousand
+            ends.register(self._channel, select.POLLIN)
+            if not ends.poll(None if timeout is None else timeout * 1000):
                 raise subprocess.TimeoutExpired("worker", timeout or 0)
             code = self._number()
             if code is None:  # nobody is left who knows

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 
-_BORDER = re.compile(r"[/._:-]+")
+from tdb_dap.system.patterns import pattern
+
+_BORDER = pattern(r"[/._:-]+")
 _LOADED = "load_"
 """What the compiler puts before the name of a tensor that is loaded."""
 
