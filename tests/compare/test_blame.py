@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from scripts.robustness.inject_faults import Model, blamed, changed_weight, dropped_command, inject
 from tdb_dap.engine.compare.dataflow import Producers
@@ -183,7 +184,7 @@ def test_a_weight_that_the_reference_lacks_leaves_nothing_unclear(reason: Reason
         Row(line=22, name="load_w", role="operand", index=1, verdict="unknown", reason=reason, **common),
         Row(line=22, name="sum", role="result", index=0, verdict="fail", **common),
     ]
-    alone = [row.model_copy(update={"verdict": "pass"}) if row.name == "sum" else row for row in rows]
+    alone = [replace(row, verdict="pass") if row.name == "sum" else row for row in rows]
     *_, result = with_blame(rows, alone, Producers(program))
     assert result.blame is not None
     assert result.blame.kind == kind

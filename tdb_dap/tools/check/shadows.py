@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import BY_NAME, Array
 from tdb_dap.engine.machine.npz import read_npz
@@ -103,7 +104,7 @@ def _judged(
             is_explained = False
         held = not is_copy or holds(read.get(row.key), chip.get(name))
         one = row if is_after or not held else _settled(row, is_explained, judged.reason if judged and is_bug else "")
-        settled.append(one if is_copy or explained is not None else one.model_copy(update={"shadow": of(name)}))
+        settled.append(one if is_copy or explained is not None else replace(one, shadow=of(name)))
     return settled
 
 
@@ -117,10 +118,10 @@ def _settled(row: Row, is_explained: bool, fault: str) -> Row:
         return row
     if fault:
         complaints = row.complaints if row.verdict == "fail" else (fault,)
-        return row.model_copy(update={"verdict": "fail", "complaints": complaints})
+        return replace(row, verdict="fail", complaints=complaints)
     if row.verdict == "pass" or not is_explained:
         return row
-    return row.model_copy(update={"verdict": "pass", "complaints": (), "blame": None, "note": _INHERITED})
+    return replace(row, verdict="pass", complaints=(), blame=None, note=_INHERITED)
 
 
 def computed_of(comparisons: Sequence[Looked]) -> dict[str, Array]:
