@@ -107,7 +107,7 @@ def backend_options(parser: argparse.ArgumentParser) -> None:
         action=_WithoutPlans,
         nargs=0,
         default=argparse.SUPPRESS,
-        help="neither use nor keep plans of earlier runs of a model, as with TDB_DAP_PLAN_CACHE=0",
+        help="neither use nor keep what earlier runs worked out of a model, as with TDB_DAP_PLAN_CACHE=0",
     )
 
 
@@ -115,7 +115,7 @@ class _WithoutPlans(argparse.Action):
     """Tells this process, and those that it starts, by the environment."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: str | None = None) -> None:
-        from tdb_dap.targets.plans.kept import SWITCH
+        from tdb_dap.system.kept_files import SWITCH
 
         os.environ[SWITCH] = "0"
 
