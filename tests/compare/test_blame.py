@@ -16,9 +16,10 @@ from tdb_dap.engine.compare.segments import segments
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.tools.check.blame import first_culprit, with_blame
+from tdb_dap.tools.check.process_team import Processes
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.schema import Row
-from tdb_dap.tools.check.team import Alone, Processes, Team
+from tdb_dap.tools.check.team import Alone, Team
 from tdb_dap.tools.check.worker import Job, Worker
 from tdb_dap.tools.model_options import ModelOptions
 from tests.samples import Case, case

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.program import kept_rows
 from tdb_dap.engine.program.access_table import AccessRows
 from tdb_dap.system import kept_files
@@ -30,7 +32,12 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many commands the accesses of each program were worked out of."""
     sizes: list[int] = []
     of = AccessRows.of
-    monkeypatch.setattr(AccessRows, "of", lambda commands: (sizes.append(len(commands)), of(commands))[1])
+
+    def noted(commands: Sequence[Command]) -> AccessRows:
+        sizes.append(len(commands))
+        return of(commands)
+
+    monkeypatch.setattr(AccessRows, "of", noted)
     return sizes
 
 

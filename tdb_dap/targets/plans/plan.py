@@ -48,7 +48,7 @@ class Plans:
         self._looked_at = (0, 0)
         """Forms, and batches, when those to keep were looked at for the last time."""
         self._by_one = set[int]()
-        """Forms of the program's commands that were carried out one by one."""
+        """Forms of the program's commands that were executed one by one."""
 
     def recall(self, commands: EncodedCommands) -> None:
         """Load the plans that are kept of a program before the first of its commands is executed."""

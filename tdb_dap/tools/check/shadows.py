@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
@@ -15,9 +16,9 @@ from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.rendering.printable import aligned, fitted
 from tdb_dap.tools.check.results import Looked
 from tdb_dap.tools.check.schema import Numbers, Row, Shadows
-from tdb_dap.tools.golden.compilation import find
-from tdb_dap.tools.golden.judging import executed
-from tdb_dap.tools.shadow.shadow import Shadow
+
+if TYPE_CHECKING:
+    from tdb_dap.tools.shadow.shadow import Shadow
 
 _COLUMNS = ("line", "op", "tensor", "chip", "expected", "ideal", "made here", "inherited", "means")
 _MOST = 8
@@ -31,6 +32,8 @@ def with_shadows(
     rows: Sequence[Row], looked: Sequence[Looked], context: Path, inputs: Mapping[str, Array]
 ) -> list[Row]:
     """The same rows, those of results with their shadows. BadInput if the compilation cannot be read."""
+    from tdb_dap.tools.shadow.shadow import Shadow  # takes milliseconds to load, and few checks need it
+
     return _judged(Shadow(context, inputs), rows, looked, None)
 
 
@@ -48,6 +51,11 @@ def without_accumulated(
     The cosines of the net's ``outputs`` must be within their limit all the same. BadInput if the compilation cannot be
     read; the rows as they are if the reference is another one.
     """
+    # Takes milliseconds to load, and a check in which nothing differs needs none of it.
+    from tdb_dap.tools.golden.compilation import find
+    from tdb_dap.tools.golden.judging import executed
+    from tdb_dap.tools.shadow.shadow import Shadow
+
     own = find(context).get("tpu_output")
     shadow = Shadow(context, inputs)
     if own is None or not own.samefile(reference):
