@@ -25,6 +25,7 @@ from tdb_dap.targets.kernel.constants import (
     Conversion,
     Format,
     Function,
+    Limit,
     Operator,
     Reciprocal,
     Rounding,
@@ -320,16 +321,15 @@ def _integers(
     return Elements(Function.INT_ELEMENTS, known, shape, np.dtype(_RESULTS[size]), form).computed()
 
 
-def converted(x: Stored, target: DType, mode: int, is_finite: bool = False) -> Array | None:
+def converted(x: Stored, target: DType, mode: int, limit: Limit = Limit.KEEPS_ALL) -> Array | None:
     """Words of ``target``. Floats to whole numbers: rounded by ``mode``, limited, NaN gives 0; whole to whole: limited.
 
-    Floats to their own format: rounded to whole numbers by ``mode``; float32 to f16 by ``mode``, half up as half away.
-    Between other formats of floats and from whole numbers to float32: half to even; float32 is flushed on its way to
-    bf16. Bytes to any format of floats: as they are. ``is_finite``: the largest number of 16 bits in place of
-    infinities.
+    Floats to their own format: rounded to whole numbers by ``mode``; float32 to 16 bits by ``mode``, to f16 half up as
+    half away. Between other formats of floats and from whole numbers to float32: half to even; float32 is flushed on
+    its way to bf16. Bytes to any format of floats: as they are. ``limit``: of 16-bit floats from float32.
     """
     source = x.dtype
-    if is_finite and (source.name != "f32" or target.name not in ("f16", "bf16")):
+    if limit and (source.name != "f32" or target.name not in ("f16", "bf16")):
         return None
     if target.per_byte > 1 or source.per_byte > 1:
         return None
@@ -340,20 +340,21 @@ def converted(x: Stored, target: DType, mode: int, is_finite: bool = False) -> A
         # All formats hold bytes as they are: the mode does not matter.
         is_taken = target.name in FLOATS and (source.itemsize == 1 or (target.name == "f32" and not mode))
         return _conversion(x, INTEGERS, target, Conversion.INTS_TO_FLOATS) if is_taken else None
-    if source.name == "f32" and (target.name == "f32" or (target.name == "f16" and mode)):
-        to_f16 = target.name == "f16"
-        own = Rounding.HALF_AWAY if mode == Rounding.HALF_UP and to_f16 else mode
-        conversion = Conversion.TO_F16_BY_MODE if to_f16 else Conversion.TO_INTEGRAL
-        return _conversion(x, FLOATS, target, conversion, own, is_finite)
+    if source.name == target.name == "f32":
+        return _conversion(x, FLOATS, target, Conversion.TO_INTEGRAL, mode)
+    if source.name == "f32" and target.name in ("f16", "bf16") and mode:
+        own = Rounding.HALF_AWAY if mode == Rounding.HALF_UP and target.name == "f16" else mode
+        return _conversion(x, FLOATS, target, Conversion.TO_HALVES_BY_MODE, own, limit)
     if source.name == target.name:
         return _conversion(x, FLOATS, target, Conversion.HALVES_TO_INTEGRAL, mode)
     if target.name in INTEGERS:
         return _conversion(x, FLOATS, target, Conversion.FLOATS_TO_INTS, mode)
     if target.name not in FLOATS or "f32" not in (source.name, target.name) or (mode and target.name != "f32"):
         return None
-    if source.name == "bf16":  # a NaN stays as it is
-        return None
-    return _conversion(x, FLOATS, target, Conversion.FLOATS_TO_FLOATS, target.name == "bf16", variant=is_finite)
+    if source.name == "bf16":  # the upper half of float32: a NaN stays as it is
+        words = x._replace(dtype=UI16)
+        return integers(Operator.FIRST, words, words, Steps(Rounding.DOWN, amount=16), 4)
+    return _conversion(x, FLOATS, target, Conversion.FLOATS_TO_FLOATS, target.name == "bf16", variant=limit)
 
 
 def truncated(x: Stored, target: DType) -> Array | None:

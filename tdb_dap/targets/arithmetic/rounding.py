@@ -14,7 +14,7 @@ from tdb_dap.targets.arithmetic import elements
 from tdb_dap.targets.arithmetic.float32 import flush
 from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_AWAY, HALF_EVEN, HALF_UP, TOWARD_ZERO, UP, saturate
 from tdb_dap.targets.arithmetic.stored import Stored
-from tdb_dap.targets.kernel.constants import Rounding
+from tdb_dap.targets.kernel.constants import Limit, Rounding
 
 _MODES = (HALF_EVEN, HALF_AWAY, TOWARD_ZERO, DOWN, UP, HALF_UP)
 
@@ -95,14 +95,14 @@ def convert(
     return rounded
 
 
-def converted_at_once(x: Stored, target: DType, mode: int, is_finite: bool = False) -> Array | None:
-    """As ``convert``, where the kernel does it in one pass; else None. ``is_finite``: see ``elements.converted``."""
+def converted_at_once(x: Stored, target: DType, mode: int, limit: Limit = Limit.KEEPS_ALL) -> Array | None:
+    """As ``convert``, where the kernel does it in one pass; else None. ``limit``: see ``elements.converted``."""
     source = x.dtype
     if mode not in _MODES or any(dtype.is_float and dtype.itemsize == 1 for dtype in (source, target)):
         return None
     if source.is_float and target.itemsize == 4 and mode == HALF_UP:
         return None
-    return elements.converted(x, target, mode, is_finite)
+    return elements.converted(x, target, mode, limit)
 
 
 def _with_marked_nan(numbers: Array) -> Array:

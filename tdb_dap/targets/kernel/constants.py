@@ -59,9 +59,17 @@ class Conversion(IntEnum):
     FLOATS_TO_FLOATS = 1
     INTS_TO_FLOATS = 2
     TO_INTEGRAL = 3
-    TO_F16_BY_MODE = 4
+    TO_HALVES_BY_MODE = 4
     HALVES_TO_INTEGRAL = 5
     MAGNITUDES = 6
+
+
+class Limit(IntEnum):
+    """16-bit floats that are not finite: kept; the largest number, but NaN stays; the largest number, and 0 for NaN."""
+
+    KEEPS_ALL = 0
+    KEEPS_NAN = 1
+    KEEPS_NONE = 2
 
 
 class Condition(IntEnum):

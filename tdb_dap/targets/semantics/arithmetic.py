@@ -8,7 +8,6 @@ from tdb_dap.engine.hardware.dtypes import (
     BF16,
     F8E4M3,
     F8E5M2,
-    F16,
     F32,
     SI8,
     SI16,
@@ -27,7 +26,7 @@ from tdb_dap.targets.arithmetic.rounding import convert, converted_at_once, to_f
 from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_EVEN, HALF_UP, saturate, shift
 from tdb_dap.targets.arithmetic.stored import Stored, Value
 from tdb_dap.targets.families import arithmetic as op
-from tdb_dap.targets.kernel.constants import Condition, Operator
+from tdb_dap.targets.kernel.constants import Condition, Limit, Operator
 from tdb_dap.targets.semantics.finish import finite_half
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
@@ -47,17 +46,26 @@ FLOATS8 = (F8E4M3, F8E5M2)
 def cast(x: Operation) -> Array:
     """result = left converted by round mode; see ``rounding.convert``."""
     left = x["left"]
-    is_finite = bool(x.fields.sym_range and x.rules.symmetric_casts and x.rules.symmetric_floats)
-    is_finite &= left.dtype is F32 and x.dtype in (F16, BF16) and x.dtype.name not in x.rules.finite_casts
-    at_once = converted_at_once(left.stored, x.dtype, x.fields.opd2_n_str, is_finite)
+    limit = _limit_of_cast(x)
+    at_once = converted_at_once(left.stored, x.dtype, x.fields.opd2_n_str, limit)
     if at_once is not None:
-        return at_once if is_finite else _limited_cast(x, at_once)
+        return at_once if limit else _limited_cast(x, at_once)
     if left.dtype.kind in "iu" and left.dtype.bits == 8 and left.bits.size > _BYTES.size:
         return _cast(x, _BYTES)[left.bits]
     return _cast(x, left.bits)
 
 
 _BYTES = np.arange(1 << 8, dtype=np.uint8)
+
+
+def _limit_of_cast(x: Operation) -> Limit:
+    """What ``sym_range`` makes of results of 16-bit floats."""
+    rules = x.rules
+    if not x.fields.sym_range or x["left"].dtype is not F32 or x.dtype.name not in ("f16", "bf16"):
+        return Limit.KEEPS_ALL
+    if x.dtype.name in rules.finite_casts:
+        return Limit.KEEPS_NONE
+    return Limit.KEEPS_NAN if rules.symmetric_casts and rules.symmetric_floats else Limit.KEEPS_ALL
 
 
 def _cast(x: Operation, bits: Array) -> Array:

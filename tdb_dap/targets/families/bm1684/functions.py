@@ -64,7 +64,7 @@ def _compared_strides(f: Fields) -> tuple[int, ...]:
     """Channel, row and column steps as given; the step from batch to batch is that of the aligned layout."""
     _, *inner = f.four("opd0", "_str")
     shape = f.res0_n, f.res0_c, f.res0_h, f.res0_w
-    batch, *_ = strides_of(f.geometry, Layout.ALIGN_EU, f.geometry.locate_tiu(f.opd0_addr)[1], shape, F32)
+    batch, *_ = strides_of(f.geometry, Layout.ALIGN_EU, f.lane("opd0") * f.geometry.lane_bytes, shape, F32)
     return batch, *inner
 
 

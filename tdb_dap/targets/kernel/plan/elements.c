@@ -110,7 +110,7 @@ static void elements_compute(const Elements *e)
         case TO_INTEGRAL: simd->integral_floats(grid, e->mode, e->result); break;
         case HALVES_TO_INTEGRAL: simd->integral_halves(grid, e->mode, e->result); break;
         case MAGNITUDES: simd->magnitudes(grid, e->variant, e->result); break;
-        case TO_F16_BY_MODE: simd->f16_by_mode(grid, e->mode, e->variant, e->result); break;
+        case TO_HALVES_BY_MODE: simd->halves_by_mode(grid, e->mode, e->format, e->variant, e->result); break;
         }
         break;
     case SELECTED: simd->selected(grid, e->kind, e->format, e->result); break;

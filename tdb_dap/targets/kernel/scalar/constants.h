@@ -51,9 +51,16 @@ enum {
     FLOATS_TO_FLOATS = 1,
     INTS_TO_FLOATS = 2,
     TO_INTEGRAL = 3,
-    TO_F16_BY_MODE = 4,
+    TO_HALVES_BY_MODE = 4,
     HALVES_TO_INTEGRAL = 5,
     MAGNITUDES = 6,
+};
+
+/* 16-bit floats that are not finite: kept; the largest number, but NaN stays; the largest number, and 0 for NaN. */
+enum {
+    KEEPS_ALL = 0,
+    KEEPS_NAN = 1,
+    KEEPS_NONE = 2,
 };
 
 /* Conditions of a selection. */

@@ -102,18 +102,19 @@ static void NAME(ints_of_floats)(const Grid *grid, int mode, double low, double 
     }
 }
 
-/* The largest number in place of larger ones, and its negative one; NaNs stay. */
-static inline void NAME(limit)(float *numbers, float largest, int64_t count)
+/* The largest number of 16 bits in place of larger ones, and its negative one; NaNs stay, or are 0 as the limit says. */
+static inline void NAME(limit)(float *numbers, int format, int limit, int64_t count)
 {
+    const float largest = number_of(format == F16 ? 0x477fe000 : 0x7f7f0000);
     for (int64_t i = 0; i < count; i++) {
         numbers[i] = numbers[i] > largest ? largest : numbers[i];
         numbers[i] = numbers[i] < -largest ? -largest : numbers[i];
+        numbers[i] = limit == KEEPS_NONE && numbers[i] != numbers[i] ? 0.0f : numbers[i];
     }
 }
 
-/* Between formats of floats, half to even; float32 is flushed first where ``flushes``. A NaN has all bits set. ``is_finite``: the
- * largest number of 16 bits in place of infinities. */
-static void NAME(floats_of_floats)(const Grid *grid, int flushes, int format, int is_finite, void *result)
+/* Between formats of floats, half to even; float32 is flushed first where ``flushes``. A NaN has all bits set. */
+static void NAME(floats_of_floats)(const Grid *grid, int flushes, int format, int limit, void *result)
 {
     float numbers[CHUNK];
     const int64_t count = element_count(grid);
@@ -125,8 +126,8 @@ static void NAME(floats_of_floats)(const Grid *grid, int flushes, int format, in
         if (format == F32)
             for (int64_t i = 0; i < used; i++)
                 numbers[i] = number_of(bits_of(numbers[i]) | (numbers[i] != numbers[i] ? 0x7fffffff : 0));
-        if (is_finite)
-            NAME(limit)(numbers, number_of(format == F16 ? 0x477fe000 : 0x7f7f0000), used);
+        if (limit)
+            NAME(limit)(numbers, format, limit, used);
         NAME(write_floats)(numbers, result, format, 0, first, used);
     }
 }
@@ -153,16 +154,9 @@ static void NAME(integral_floats)(const Grid *grid, int mode, float *result)
     }
 }
 
-/* float32 as f16 by a mode other than half to even; subnormals are flushed, magnitudes from 65536 on are infinite, or as large as
- * can be where the result ``is_finite``. */
-static void NAME(f16_by_mode)(const Grid *grid, int mode, int is_finite, uint16_t *result)
+/* float32 rounded to f16 by a mode other than half to even; magnitudes from 65536 on are infinite. */
+static void NAME(round_to_f16)(float *numbers, int mode, int64_t used)
 {
-    float numbers[CHUNK];
-    const int64_t count = element_count(grid);
-    for (int64_t first = 0; first < count; first += CHUNK) {
-        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
-        NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
-        NAME(flushed)(numbers, F32, 0, used);
 #define EACH(mode_)                                                                                                    \
     for (int64_t i = 0; i < used; i++) {                                                                               \
         const float number = numbers[i];                                                                               \
@@ -177,11 +171,42 @@ static void NAME(f16_by_mode)(const Grid *grid, int mode, int is_finite, uint16_
         numbers[i] = number_of(bits | sign);                                                                           \
     }                                                                                                                  \
     break;
-        BY_MODE(EACH)
+    BY_MODE(EACH)
 #undef EACH
-        if (is_finite)
-            NAME(limit)(numbers, 65504.0f, used);
-        NAME(write_floats)(numbers, result, F16, 0, first, used);
+}
+
+/* float32 rounded to bf16, its upper half: an addition, which carries into the exponent and from the largest number to infinity. */
+static void NAME(round_to_bf16)(float *numbers, int mode, int64_t used)
+{
+#define EACH(mode_)                                                                                                    \
+    for (int64_t i = 0; i < used; i++) {                                                                               \
+        const uint32_t word = bits_of(numbers[i]), size = word & 0x7fffffff, is_negative = word >> 31;                 \
+        const uint32_t up = mode_ == UP ? 0xffff : mode_ == DOWN || mode_ == TOWARD_ZERO ? 0 : 0x8000;                 \
+        const uint32_t down = mode_ == DOWN ? 0xffff : mode_ == HALF_UP ? 0x7fff : mode_ == HALF_AWAY ? 0x8000 : 0;    \
+        const uint32_t rounded = (word + (is_negative ? down : up)) & 0xffff0000;                                      \
+        numbers[i] = number_of(size < 0x7f800000 ? rounded : word);                                                    \
+    }                                                                                                                  \
+    break;
+    BY_MODE(EACH)
+#undef EACH
+}
+
+/* float32 as 16-bit floats by a mode other than half to even; subnormals are flushed. */
+static void NAME(halves_by_mode)(const Grid *grid, int mode, int format, int limit, uint16_t *result)
+{
+    float numbers[CHUNK];
+    const int64_t count = element_count(grid);
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        const int64_t used = count - first < CHUNK ? count - first : CHUNK;
+        NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
+        NAME(flushed)(numbers, F32, 0, used);
+        if (format == F16)
+            NAME(round_to_f16)(numbers, mode, used);
+        else
+            NAME(round_to_bf16)(numbers, mode, used);
+        if (limit)
+            NAME(limit)(numbers, format, limit, used);
+        NAME(write_floats)(numbers, result, format, 0, first, used);
     }
 }
 

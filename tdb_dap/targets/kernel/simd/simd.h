@@ -143,7 +143,7 @@ typedef struct {
     void (*integral_halves)(const Grid *, int, uint16_t *);
     void (*magnitudes)(const Grid *, int, uint32_t *);
     void (*selected)(const Grid *, int, int, void *);
-    void (*f16_by_mode)(const Grid *, int, int, uint16_t *);
+    void (*halves_by_mode)(const Grid *, int, int, int, uint16_t *);
     void (*unpack_halves)(const uint8_t *, int64_t, const uint16_t *, uint16_t *);
     void (*truncating_elements)(const Grid *, int, int, uint16_t *);
     void (*truncating_bytes)(const Grid *, int, int, int32_t, int32_t, uint8_t *);
