@@ -1,7 +1,7 @@
 """Write the response to `initialize` from what the handlers declare: it is sent before they are imported.
 
-    python -m scripts.generate_capabilities            rewrite it
-    python -m scripts.generate_capabilities --check    exit 1 if it is out of date
+python -m scripts.generate_capabilities            rewrite it
+python -m scripts.generate_capabilities --check    exit 1 if it is out of date
 """
 
 from __future__ import annotations
