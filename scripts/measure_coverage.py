@@ -37,8 +37,8 @@ def total(report: dict[str, object]) -> str:
     summaries = [file["summary"] for file in files.values()]
     statements, branches = (sum(s[key] for s in summaries) for key in ("num_statements", "num_branches"))
     reached = sum(s["covered_lines"] + s["covered_branches"] for s in summaries)
-    share = reached / max(1, statements + branches)
-    return f"{date.today()}: {share:.1%} of {statements:,} lines and {branches:,} branches in {len(files)} files are reached."
+    share = f"{reached / max(1, statements + branches):.1%}"
+    return f"{date.today()}: {share} of {statements:,} lines and {branches:,} branches in {len(files)} files."
 
 
 def main() -> int:
