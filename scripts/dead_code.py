@@ -77,7 +77,6 @@ RULES = (
     ),
     Rule("tdb_dap/engine/sanitizers/*", "class", "Saturation|Uninitialized", "looked up by name, with _part"),
     Rule("tdb_dap/engine/expressions/evaluator.py", "method", "generic_visit", "ast.NodeVisitor calls it"),
-    Rule("tdb_dap/targets/*", "function|method", "unused_fields|named_fields", "for walks over all fields"),
     Rule("tdb_dap/engine/recording/*", "variable|class|function|method", r"\w+", "the file's numbers, for its readers"),
     Rule("tdb_dap/engine/*", "method", "who_wrote|global_|neuron", "public: scripts/documentation/python_reference.py"),
 )
