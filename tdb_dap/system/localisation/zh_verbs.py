@@ -14,17 +14,19 @@ TEXTS = {
     'Anything else is an expression: %16, in[0], max(abs(in[0] - ref(in[0]))), #loc("x"), R0:f32[64]': (
         '其他输入均为表达式：%16, in[0], max(abs(in[0] - ref(in[0]))), #loc("x"), R0:f32[64]'
     ),
-    "this list, or one verb": "列出全部命令，或说明一个命令",
+    "list the verbs, or explain one": "列出全部命令，或说明一个命令",
     # Running
-    "back to the first command": "回到第一条命令",
-    "from the first command to the next stop or the end": "从第一条命令运行到下一个停止点或终点",
+    "go back to the first command": "回到第一条命令",
+    "run from the first command to the next stop or the end": "从第一条命令运行到下一个停止点或终点",
     "run to the next stop or the end": "运行到下一个停止点或终点",
-    "back to the previous stop or the start": "反向运行到上一个停止点或起点",
-    "K ops on, or to the end of the slice, group, launch or token": ("前进 K 个 op，或到切片、组、启动或 token 的末尾"),
-    "the same, back": "同上，方向相反",
-    "K commands on": "前进 K 条命令",
-    "K commands back": "后退 K 条命令",
-    "to the moment when N commands have been executed, a launch, a token or a command": (
+    "run back to the previous stop or the start": "反向运行到上一个停止点或起点",
+    "step K ops, or to the end of the slice, group, launch or token": (
+        "前进 K 个 op，或到切片、组、启动或 token 的末尾"
+    ),
+    "do the same, backward": "同上，方向相反",
+    "step K commands": "前进 K 条命令",
+    "step K commands back": "后退 K 条命令",
+    "go to the moment when N commands are executed, to a launch, a token or a command": (
         "到已执行 N 条命令的时刻，或到某次启动、某个 token、某条命令"
     ),
     "end the session": "结束会话",
@@ -32,79 +34,77 @@ TEXTS = {
     "stop at line 31, conv.normal, tpu.Load, B23, R4.64, %173, asm:7 ...; or list all": (
         "在第 31 行、conv.normal、tpu.Load、B23、R4.64、%173、asm:7 等处停止；不带参数时列出全部"
     ),
-    "as b, for one stop only": "与 b 相同，但只停止一次",
+    "set a breakpoint for one stop only": "设置只停止一次的断点",
     "remove breakpoints": "删除断点",
-    "switch breakpoints on": "启用断点",
-    "switch breakpoints off": "禁用断点",
+    "enable breakpoints": "启用断点",
+    "disable breakpoints": "禁用断点",
     # Looking
-    "where we are, from every side": "从各个方面显示当前位置",
-    "value of an expression, with its numbers if it is small; all operands or results; this command, the last one": (
-        "表达式的值，较小时连同其中的数；全部操作数或结果；当前命令、上一条命令"
+    "show commands, source, registers, memory, breakpoints ...": "显示命令、源码、寄存器、内存、断点等",
+    "print the value of an expression, all operands or results, this command or the last one": (
+        "显示表达式的值、全部操作数或结果、当前命令或上一条命令"
     ),
-    "bytes of memory: x R4.64 32, x G4096": "内存字节：x R4.64 32, x G4096",
+    "print bytes of memory: x R4.64 32, x G4096": "显示内存字节：x R4.64 32, x G4096",
     # Frames
-    "the call stack, innermost frame first; => marks the frame of expressions": (
-        "调用栈，最内层的帧在前；=> 标出表达式所用的帧"
+    "print the call stack, innermost frame first; => marks the frame of expressions": (
+        "显示调用栈，最内层的帧在前；=> 标出表达式所用的帧"
     ),
-    "the frame that expressions are about, or choose another one until the next stop": (
-        "表达式所用的帧；或选择另一个帧，直到下次停止"
+    "print the frame of expressions, or select another one until the next stop": (
+        "显示表达式所用的帧；或选择另一个帧，直到下次停止"
     ),
-    "choose the frame K levels further out": "选择向外 K 层的帧",
-    "choose the frame K levels further in": "选择向内 K 层的帧",
-    "to the end of the layer group; outside of groups to the end of the subnet": (
-        "运行到层组的末尾；在组之外则到子网的末尾"
-    ),
-    "run to a place, without leaving a breakpoint there; without one: the next op": (
-        "运行到某处，不在那里留下断点；不带参数时到下一个 op"
-    ),
+    "select the frame K levels further out": "选择向外 K 层的帧",
+    "select the frame K levels further in": "选择向内 K 层的帧",
+    "run to the end of the layer group, outside of groups of the subnet": ("运行到层组的末尾，在组之外则到子网的末尾"),
+    "run to a place, by default to the next op; leaves no breakpoint": ("运行到某处，默认到下一个 op；不留下断点"),
     # Finding what is wrong
-    "compare every op so far with the reference: marks by line, the ops that differ, all numbers, one op": (
-        "将到目前为止的每个 op 与参考数据比较：按行的标记、不一致的 op、全部数值、单个 op"
+    "compare every op so far with the reference: verdicts by line, failed ops, all numbers, one op": (
+        "将到目前为止的每个 op 与参考数据比较：按行的结论、不一致的 op、全部数值、单个 op"
     ),
     'run everything with sanitizers: all, hazard, "saturate: 5%" ...; then come back': (
         '用检测器运行全部命令：all, hazard, "saturate: 5%" ...；然后回到此处'
     ),
-    "an op through all levels of compilation, a command in words; without more the command in focus": (
-        "某个 op 在各编译阶段的样子，或用文字说明一条命令；不带参数时为当前命令"
+    "explain an op through all levels of compilation, or a command; by default the command in focus": (
+        "说明某个 op 在各编译阶段的样子，或说明一条命令；默认为当前命令"
     ),
-    "where the time goes: engines, ops by share, memory in use": "时间花在哪里：各引擎、按占比排列的 op、内存占用",
-    "the tokens of a language model so far, and the mismatches in each": (
-        "语言模型到目前为止的 token，以及每个 token 中的不一致"
+    "estimate times: engines, ops by share, memory in use": "估算时间：各引擎、按占比排列的 op、内存占用",
+    "print the tokens of a language model so far, and the mismatches in each": (
+        "显示语言模型到目前为止的 token，以及每个 token 中的不一致"
     ),
-    "the K likeliest tokens by the logits that were computed last": "按最近算出的 logits，概率最高的 K 个 token",
-    "at an attention: the positions that each head looks at most": "在注意力算子处：每个 head 最关注的位置",
+    "print the K likeliest tokens by the last computed logits": "按最近算出的 logits 显示概率最高的 K 个 token",
+    "print the positions that each head of an attention attends to most": "显示注意力算子中每个 head 最关注的位置",
     # Time travel
-    "overwrite a tensor, a slice or an element; undo takes it back": "改写张量、切片或元素；undo 撤销",
-    "the last command that wrote it, and the writers of its operands": "最后写入它的命令，以及该命令各操作数的写入者",
+    "overwrite a tensor, a slice or an element; undo reverts it": "改写张量、切片或元素；undo 撤销",
+    "find the last command that wrote it, and the writers of its operands": (
+        "查找最后写入它的命令，以及该命令各操作数的写入者"
+    ),
     "stop after commands that access it": "在访问它的命令之后停止",
-    "back to the moment of the last edit, without it": "回到最近一次编辑的时刻，并撤销该编辑",
-    "go on with command N, the memories as they are now": "从命令 N 继续执行，内存保持现状",
+    "go back to the moment of the last edit, and revert it": "回到最近一次编辑的时刻，并撤销该编辑",
+    "continue at command N with the memories unchanged": "从命令 N 继续执行，内存保持现状",
     "change the next command; show the effects up to command N": "修改下一条命令；显示到命令 N 为止的影响",
     # The whole run
-    "a table of values at every place of the run, past and future: trace max(out[0]) at tpu.Conv2D": (
-        "整个运行过程（过去和将来）各处数值的表格：trace max(out[0]) at tpu.Conv2D"
+    "print values at every place of the run, past and future: trace max(out[0]) at tpu.Conv2D": (
+        "显示整个运行过程（过去和将来）各处的数值：trace max(out[0]) at tpu.Conv2D"
     ),
-    "when a condition turns true over the whole run: first, last, and until when": (
-        "条件在整个运行过程中何时成立：首次、末次，以及持续到何时"
+    "find when a condition turns true over the whole run: first, last, and until when": (
+        "查找条件在整个运行过程中何时成立：首次、末次，以及持续到何时"
     ),
-    "tensors x of the whole run that have a property: where max(abs(x)) > 6e4; alone: the call stack": (
-        "整个运行过程中具有某一性质的张量 x：where max(abs(x)) > 6e4；不带参数时显示调用栈"
+    "list the tensors x of the whole run with a property: where max(abs(x)) > 6e4; alone: the call stack": (
+        "列出整个运行过程中具有某一性质的张量 x：where max(abs(x)) > 6e4；不带参数时显示调用栈"
     ),
-    "all that a tensor, slice or address ever held: who wrote and read each version": (
-        "张量、切片或地址曾经存放过的全部内容：每个版本由谁写入、由谁读取"
+    "list all contents of a tensor, slice or address over the run, with writer and readers": (
+        "列出张量、切片或地址在整个运行过程中的全部内容，及其写入者和读取者"
     ),
     # Session
-    "show it after each stop; or list them": "每次停止后显示它；不带参数时列出全部",
-    "do not show it any more; without a number: none of them": "不再显示它；不带编号时全部不再显示",
-    "progress of the program, and the session's settings": "程序的进度和会话的设置",
-    "write tensors; without expressions those of this op": "写出张量；不带表达式时写出此 op 的张量",
-    "load the model again as it is on disk now, or with other data, and stop at its start; quote spaces": (
-        "按磁盘上的现状重新加载模型，或换用其他数据，并停在起点；含空格的名称请加引号"
+    "show an expression or verb after each stop, or list them": "每次停止后显示一个表达式或命令；不带参数时列出全部",
+    "remove a display, by default all": "移除一个显示项，默认移除全部",
+    "show the progress of the program and the session's settings": "显示程序的进度和会话的设置",
+    "write tensors, by default those of this op": "写出张量，默认为此 op 的张量",
+    "reload the model from disk, or with other data, and stop at its start; quote spaces": (
+        "从磁盘重新加载模型，或换用其他数据，并停在起点；含空格的名称请加引号"
     ),
     'evaluate Python (dbg is the debugger); needs "allowPython": true at launch': (
         '执行 Python（dbg 为调试器）；需要在启动配置中设置 "allowPython": true'
     ),
-    "list what installed plugins add": "列出已安装插件提供的内容",
+    "list installed plugins": "列出已安装的插件",
     "let an agent attach to this session: print the options to start it with": (
         "允许智能体连接到此会话：显示启动它所需的选项"
     ),
