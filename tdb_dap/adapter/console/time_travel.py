@@ -103,7 +103,7 @@ def _undo(session: Session, rest: str, frame: Frame | None) -> str:
 @verb("skip", usage="N", help="continue at command N with the memories unchanged")
 def _skip(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest.isdigit():
-        raise BadExpression("skip takes the number of the command to go on with")
+        raise BadExpression("skip takes the number of the command to continue at")
     return resume_quietly(session, lambda d: d.skip_to(int(rest)))
 
 

@@ -149,7 +149,7 @@ def _candidates(session: Session, most: int) -> tuple[int, str, list[Candidate]]
         if view is not None:
             shape = ",".join(map(str, view.shape))
             return number, f"{view.name}:{view.dtype}[{shape}]", best(session.debugger.machine, view, most)
-    raise BadExpression("no logits are computed yet; go on to the end of the first lm_head")
+    raise BadExpression("no logits are computed yet; run to the end of the first lm_head")
 
 
 def _candidate(session: Session, one: Candidate) -> LogitCandidate:

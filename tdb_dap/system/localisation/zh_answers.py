@@ -176,7 +176,7 @@ TEXTS = {
     "{*}: error: {*} [{}]": "{*}：错误：{*} [{}]",
     "{*}: warning: {*} [{}]": "{*}：警告：{*} [{}]",
     "the command stream": "命令流",
-    "{}: a recording does not tell which command waits for which; look at the compiled model": (
+    "{}: a recording does not contain which command waits for which; check the compiled model": (
         "{}：录制文件不含命令之间的等待关系；请查看编译后的模型"
     ),
     "they are uninitialised": "它们未初始化",

@@ -158,7 +158,7 @@ TEXTS = {
     "{} branches and {} outputs": "{} 个分支和 {} 个输出",
     "{}: the {} bytes of HAU streams are not simulated": "{}：未模拟 {} 字节的 HAU 命令流",
     "subnet {} ({}) is dynamic: its commands are made while it runs, which is not simulated; with reference data for "
-    "{} the run goes on from there{*}": (
+    "{} the run continues from there{*}": (
         "子网 {}（{}）是动态的：其命令在运行时生成，未模拟；有 {} 的参考数据时可由该处继续运行{*}"
     ),
     "subnet {} ({}) is dynamic: {} from {}": "子网 {}（{}）是动态的：{} 取自 {}",
@@ -220,7 +220,7 @@ TEXTS = {
     "{} of {} bytes are there": "{1} 字节中只有 {0} 字节",
     "an unknown kind of chunk": "未知种类的块",
     "its checksum is wrong": "校验和不正确",
-    "it goes on after its end": "结束之后仍有内容",
+    "it continues after its end": "结束之后仍有内容",
     "its chunks are out of order": "块的次序不正确",
     "an attached file without its name": "附带的文件没有名称",
     "an event is cut off": "事件不完整",

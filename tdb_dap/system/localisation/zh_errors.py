@@ -87,13 +87,13 @@ TEXTS = {
     ),
     "write set PLACE = EXPRESSION": "请写 set PLACE = EXPRESSION",
     "there is no edit to undo": "没有可撤销的修改",
-    "skip takes the number of the command to go on with": "skip 需要从其继续执行的命令编号",
+    "skip takes the number of the command to continue at": "skip 需要从其继续执行的命令编号",
     "whatif takes FIELD = NUMBER, or the number of a command after {}": (
         "whatif 需要 FIELD = NUMBER，或 {} 之后的命令编号"
     ),
     "{} is not a whole number; fields hold the bits of a command": "{} 不是整数；字段存放命令的位",
     # Views
-    "no logits are computed yet; go on to the end of the first lm_head": (
+    "no logits are computed yet; run to the end of the first lm_head": (
         "尚未计算 logits；请执行到第一个 lm_head 的末尾"
     ),
     "no answer is being computed; set `prompt` in the launch configuration, or tdb-dap debug DIR --ids N,N": (
@@ -102,7 +102,7 @@ TEXTS = {
     "this is no tpu.FAttention; b tpu.FAttention stops at each": (
         "这不是 tpu.FAttention；b tpu.FAttention 在每个处停止"
     ),
-    "there is no program that an agent could look at": "没有可供代理查看的程序",
+    "there is no program for an agent to inspect": "没有可供代理查看的程序",
     "{}{} is not reached from here": "从这里到不了 {}{}",
     "a guest may only look: {}": "来宾只能查看：{}",
     "{}: a guest may look, go and set bookmarks": "{}：来宾可以查看、移动和设置书签",
