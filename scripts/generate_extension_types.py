@@ -25,6 +25,7 @@ from scripts.generated import ROOT, write_or_check
 from tdb_dap.adapter.areas import AREAS
 from tdb_dap.adapter.session.handlers import HANDLERS
 from tdb_dap.tools.pages import data
+from tdb_dap.tools.report_schema import Measured
 
 HANDLER_MODULES = tuple(f"tdb_dap.adapter.{area}" for area in AREAS)
 TARGET = ROOT / "vscode-extension" / "src" / "protocol" / "generated.ts"
@@ -123,16 +124,18 @@ def _comment(description: str | None, indent: str) -> list[str]:
     return [f"{indent}/**", *lines, f"{indent} */"]
 
 
-def _models(base: type[BaseModel] = BaseModel) -> Iterator[type[BaseModel]]:
+def _descendants(base: type) -> Iterator[type]:
+    model: type
     for model in base.__subclasses__():
         yield model
-        yield from _models(model)
+        yield from _descendants(model)
 
 
 def _writes_not_finite(name: str) -> bool:
-    return any(
-        model.__name__ == name and model.model_config.get("ser_json_inf_nan") == "strings" for model in _models()
-    )
+    """Whether a type, or the twin of a struct from which it is made, has numbers that JSON may not have."""
+    measured = {model.__name__ for model in _descendants(Measured)}
+    made = [model.__mro__ for model in _descendants(BaseModel) if model.__name__ == name]
+    return name in measured or any(parent.__name__ in measured for parents in made for parent in parents)
 
 
 def module_text() -> str:

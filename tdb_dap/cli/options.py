@@ -107,7 +107,7 @@ def backend_options(parser: argparse._ActionsContainer) -> None:
         action=_WithoutPlans,
         nargs=0,
         default=argparse.SUPPRESS,
-        help="do not use or keep plans of earlier runs, as with TDB_DAP_PLAN_CACHE=0",
+        help="do not use or keep data of earlier runs (plans, accesses), as with TDB_DAP_PLAN_CACHE=0",
     )
 
 
@@ -115,7 +115,7 @@ class _WithoutPlans(argparse.Action):
     """Tells this process, and those that it starts, by the environment."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: str | None = None) -> None:
-        from tdb_dap.targets.plans.kept import SWITCH
+        from tdb_dap.system.kept_files import SWITCH
 
         os.environ[SWITCH] = "0"
 

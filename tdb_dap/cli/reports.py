@@ -12,10 +12,9 @@ from tdb_dap.engine.files.atomic_files import refuse_unwritable, write_text
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from tdb_dap.tools.findings.baseline import Baseline
     from tdb_dap.tools.findings.findings import Findings
+    from tdb_dap.tools.report_schema import Reported
 
 FINDINGS = (".sarif", ".xml")
 """Formats of reports that hold findings as continuous integration takes them: SARIF, and JUnit's."""
@@ -36,7 +35,7 @@ def refuse(paths: Sequence[Path], formats: Sequence[str], baseline: Path | None 
         refuse_unwritable(path)
 
 
-def write(path: Path, report: BaseModel, text: Callable[[], str], findings: Findings | None = None) -> None:
+def write(path: Path, report: Reported, text: Callable[[], str], findings: Findings | None = None) -> None:
     """Write a report: the findings in one of the formats ``FINDINGS``, the report as JSON, else ``text``."""
     if findings is not None and path.suffix in FINDINGS:
         from tdb_dap.tools.findings.junit import junit
@@ -44,7 +43,9 @@ def write(path: Path, report: BaseModel, text: Callable[[], str], findings: Find
 
         write_text(path, junit(findings) if path.suffix == ".xml" else sarif(findings))
     else:
-        write_text(path, report.model_dump_json(indent=1) if path.suffix == ".json" else text())
+        from tdb_dap.tools.report_schema import json_text
+
+        write_text(path, json_text(report, 1) if path.suffix == ".json" else text())
 
 
 def report_option(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:

@@ -7,13 +7,13 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from pydantic import BaseModel, ValidationError
 
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.errors import TdbError
 from tdb_dap.tools.check.schema import Report
 from tdb_dap.tools.check.schema import Row as CheckedRow
+from tdb_dap.tools.report_schema import Reported, read
 from tdb_dap.tools.sanitize.schema import SanitizerFinding, SanitizerReport
 
 if TYPE_CHECKING:
@@ -90,13 +90,13 @@ def sanitized(program: Program) -> tuple[SanitizerFinding, ...]:
     return report.findings if right and isinstance(report, SanitizerReport) else ()
 
 
-def _report(program: Program, name: str, schema: type[BaseModel]) -> BaseModel | None:
+def _report(program: Program, name: str, schema: type[Reported]) -> Reported | None:
     """A report that is newer than the model; other files of that name are none of ours."""
     bmodel = program.context.bmodel
     path = bmodel.parent / name
     try:
         if path.stat().st_mtime_ns < bmodel.stat().st_mtime_ns:
             return None
-        return schema.model_validate_json(read_file(path, limits.REPORT))
-    except (OSError, TdbError, ValidationError):
+        return read(schema, bytes(read_file(path, limits.REPORT)))
+    except (OSError, TdbError, ValueError):
         return None

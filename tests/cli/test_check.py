@@ -15,6 +15,7 @@ from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.reference.comparison import Comparer, Comparison
 from tdb_dap.tools.check.schema import Report
 from tdb_dap.tools.profile.schema import ProfileReport
+from tdb_dap.tools.report_schema import read
 from tests.command_line import new_process, tdb_dap
 from tests.conftest import Toy
 from tests.pages import data_of
@@ -75,7 +76,7 @@ def test_the_reports_say_the_same(toy: Toy, spoiled: Path, tmp_path: Path) -> No
     files = [tmp_path / f"report{suffix}" for suffix in (".json", ".md", ".html")]
     done = check(toy, spoiled, "--blame", *(word for file in files for word in ("--report", file)))
     assert done.returncode == 1, done.stderr
-    report = Report.model_validate_json(files[0].read_text())
+    report = read(Report, files[0].read_text())
     assert json.loads(files[0].read_text())["schema_version"] == 1
     assert report.culprit is not None
     assert report.culprit.name == "conv8_Conv"
@@ -152,7 +153,7 @@ def test_sanitizers_look_on_in_the_same_run(toy: Toy, spoiled: Path, tmp_path: P
     alone = tdb_dap("sanitize", race)
     assert alone.returncode == 1
     assert done.stdout.endswith(f"\n\n{alone.stdout}")
-    sanitized = Report.model_validate_json(files[0].read_text()).sanitized
+    sanitized = read(Report, files[0].read_text()).sanitized
     assert sanitized is not None
     assert [finding.sanitizer for finding in sanitized.findings] == ["hazard", "unused"]
     for file in files[1:3]:
@@ -185,8 +186,8 @@ def test_a_profile_is_part_of_the_same_report(toy: Toy, spoiled: Path, tmp_path:
     assert wrong.returncode == 1
     alone = tmp_path / "profile.json"
     profile("--report", alone)
-    report = Report.model_validate_json(files[0].read_text())
-    assert report.profiled == ProfileReport.model_validate_json(alone.read_text())
+    report = read(Report, files[0].read_text())
+    assert report.profiled == read(ProfileReport, alone.read_text())
     assert report.failures
     assert "| line | op | result | commands | TIU cycles |" in files[1].read_text()
     page = files[2].read_text()

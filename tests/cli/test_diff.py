@@ -11,6 +11,7 @@ import pytest
 
 from tdb_dap.tools.diff.schema import DiffReport
 from tdb_dap.tools.programs import open_program
+from tdb_dap.tools.report_schema import read
 from tests.command_line import tdb_dap
 from tests.samples import Case, case
 
@@ -51,7 +52,7 @@ def test_a_changed_weight_shows_in_the_values_from_its_layer_on(tmp_path: Path) 
     report = tmp_path / "report.json"
     done = diff(case(TOY).path, changed, "--report", report)
     assert done.returncode == 1, done.stderr
-    found = DiffReport.model_validate_json(report.read_text())
+    found = read(DiffReport, report.read_text())
     assert found.is_same_structure
     assert [row.name for row in found.differing_values][:2] == ["load_w6", "conv8_Conv"], "the weight, then its user"
     right = [row.name for row in found.values if row.verdict == "pass" and row.role == "result"]

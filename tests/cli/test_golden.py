@@ -84,7 +84,7 @@ def test_roundings_that_the_reference_makes_add_up_as_well(toy: Compiled, monkey
     def sound(level: Level, tensors: Mapping[str, Array]) -> list[Judged]:
         return [replace(one, verdict="quantisation") for one in judged(level, tensors)]
 
-    monkeypatch.setattr("tdb_dap.tools.check.shadows.executed", sound)
+    monkeypatch.setattr("tdb_dap.tools.golden.judging.executed", sound)
     done = tdb_dap(*check)
     assert (done.returncode, done.stdout.split(",")[0]) == (0, "pass: 20 tensors compared"), done.stdout
     assert tdb_dap(*check, "--tolerance", "euclidean=0.99").returncode == 1, "limits that the user gives are kept"
@@ -102,7 +102,7 @@ def test_a_reference_for_other_inputs_is_no_rounding(toy: Compiled, monkeypatch:
     def sound(level: Level, tensors: Mapping[str, Array]) -> list[Judged]:
         return [replace(one, verdict="quantisation") for one in judged(level, tensors)]
 
-    monkeypatch.setattr("tdb_dap.tools.check.shadows.executed", sound)
+    monkeypatch.setattr("tdb_dap.tools.golden.judging.executed", sound)
     toy.change(toy.folder / "toy_in_f32.npz", "x", lambda array: array * np.float32(0.9))
     check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--reference", toy.tpu_outputs)
     assert tdb_dap(*check).returncode == 1

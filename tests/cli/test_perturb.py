@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tdb_dap.tools.perturb.schema import Perturbed
+from tdb_dap.tools.report_schema import read
 from tests.command_line import tdb_dap
 from tests.triage_case import Compiled
 
@@ -21,7 +22,7 @@ def toy(tmp_path: Path) -> Compiled:
 def test_a_correct_model_amplifies_as_much_as_it_must(toy: Compiled) -> None:
     done = tdb_dap("perturb", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--json")
     assert done.returncode == 0, done.stderr
-    found = Perturbed.model_validate_json(done.stdout)
+    found = read(Perturbed, done.stdout)
     assert (found.runs, len(found.rows), found.of("beyond")) == (2, 10, ())
     cast = next(row for row in found.rows if row.name == "xrelu4_Relu_si8")
     assert cast.condition == pytest.approx(1, abs=1e-3), "a cast passes on what it gets"
@@ -41,7 +42,7 @@ def test_an_op_that_moves_otherwise_than_it_must_is_found_without_a_reference(to
     assert lines[0].startswith("fail: 1 beyond their condition number, the first is conv8_Conv (tpu.Conv2D at line 13)")
     assert tdb_dap("perturb", *check[1:-1]).stdout == done.stdout
     assert lines[3].split()[:4] == ["13", "tpu.Conv2D", "conv8_Conv", "beyond"]
-    one = Perturbed.model_validate_json(tdb_dap(*check, "--json", "--runs", "1").stdout)
+    one = read(Perturbed, tdb_dap(*check, "--json", "--runs", "1").stdout)
     assert [row.name for row in one.of("beyond")] == ["conv8_Conv"]
 
 

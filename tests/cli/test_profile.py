@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from scripts.compare_timing import is_near
 from tdb_dap.cli.main import main
@@ -278,8 +279,8 @@ def test_what_waits_begins_when_what_it_waits_for_has_ended(name: str) -> None:
 def test_names_fit_into_the_lines_of_a_terminal() -> None:
     report = report_of(profile_of(TOY))
     name = "/model.0/m.0/cv2/" + "a" * 70
-    memory = report.memories[0].model_copy(update={"responsible": [(name, 128)]})
-    report = report.model_copy(update={"memories": [memory]})
+    memory = replace(report.memories[0], responsible=((name, 128),))
+    report = replace(report, memories=(memory,))
     assert any(name in line for line in lines(report)), "whole in a file"
     shown = [line for line in lines(report, width=80) if "/model.0" in line]
     assert len(shown) == 1

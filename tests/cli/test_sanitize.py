@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tdb_dap.tools.report_schema import read
 from tdb_dap.tools.sanitize.schema import SanitizerReport
 from tests.command_line import tdb_dap
 from tests.conftest import Toy
@@ -35,7 +36,7 @@ def test_findings_read_like_those_of_a_compiler(tmp_path: Path) -> None:
     assert note == f"{RACE / 'final.mlir'}:36: note: c3.B4 mm2.nn is here"
     assert last == "1 error, 0 warnings in 159 commands: 1 hazard"
 
-    found = SanitizerReport.model_validate_json(reports[0].read_text())
+    found = read(SanitizerReport, reports[0].read_text())
     [finding] = found.findings
     assert (finding.command.token, finding.command.core, finding.command.location) == ("c3.D6", 3, "gemm15_Gemm")
     assert [other.token for other in finding.related] == ["c3.B4"]

@@ -9,6 +9,7 @@ import pytest
 
 from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.tools.check.schema import Report, Row
+from tdb_dap.tools.report_schema import read
 from tdb_dap.tools.shadow.shadow import Shadow
 from tests.command_line import tdb_dap
 from tests.triage_case import Compiled
@@ -25,7 +26,7 @@ def checked(toy: Compiled, folder: Path) -> dict[str, Row]:
     inputs = toy.folder / "toy_in_f32.npz"
     done = tdb_dap("check", toy.context, "--inputs", inputs, "--golden", "--report", report)
     assert done.returncode in (0, 1), done.stderr
-    rows = Report.model_validate_json(report.read_text()).rows
+    rows = read(Report, report.read_text()).rows
     return {row.name: row for row in rows if row.shadow is not None}
 
 

@@ -16,6 +16,7 @@ from tdb_dap.tools.golden.level import Level
 from tdb_dap.tools.golden.library import GOLDENS
 from tdb_dap.tools.patch.editor import Editor
 from tdb_dap.tools.programs import open_program
+from tdb_dap.tools.report_schema import read
 from tdb_dap.tools.triage.schema import Triage
 from tests.command_line import tdb_dap
 from tests.samples import case
@@ -31,7 +32,7 @@ def toy(tmp_path: Path) -> Compiled:
 def triage(at: Path) -> Triage:
     """The verdict as JSON; the exit code is that of the verdict."""
     done = tdb_dap("triage", at, "--json")
-    found = Triage.model_validate_json(done.stdout)
+    found = read(Triage, done.stdout)
     assert done.returncode == int(found.is_wrong), done.stderr
     return found
 
@@ -56,7 +57,7 @@ def test_a_correct_int8_model_differs_by_quantisation_and_nothing_else(toy: Comp
 
 
 def test_it_finds_the_compilation_from_the_directory_around_it(toy: Compiled) -> None:
-    assert triage(toy.folder) == triage(toy.context).model_copy()
+    assert triage(toy.folder) == triage(toy.context)
 
 
 _PADS = "pads = [{}, 1, {}, 1], quant_mode = #tpu<rq_mode MultiplierShift>, relu_limit = -1.000000e+00 : f64, "

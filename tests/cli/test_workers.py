@@ -21,7 +21,7 @@ TEAM = """
 import multiprocessing, sys
 from pathlib import Path
 from tdb_dap.tools.check.worker import Job
-from tdb_dap.tools.check.team import Processes
+from tdb_dap.tools.check.process_team import Processes
 from tdb_dap.tools.check.worker import Worker
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.tools.model_options import ModelOptions

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from scripts.robustness.inject_faults import Model, blamed, changed_weight, dropped_command, inject
 from tdb_dap.engine.compare.dataflow import Producers
@@ -15,9 +16,10 @@ from tdb_dap.engine.compare.segments import segments
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.tools.check.blame import first_culprit, with_blame
+from tdb_dap.tools.check.process_team import Processes
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.schema import Row
-from tdb_dap.tools.check.team import Alone, Processes, Team
+from tdb_dap.tools.check.team import Alone, Team
 from tdb_dap.tools.check.worker import Job, Worker
 from tdb_dap.tools.model_options import ModelOptions
 from tests.samples import Case, case
@@ -183,7 +185,7 @@ def test_a_weight_that_the_reference_lacks_leaves_nothing_unclear(reason: Reason
         Row(line=22, name="load_w", role="operand", index=1, verdict="unknown", reason=reason, **common),
         Row(line=22, name="sum", role="result", index=0, verdict="fail", **common),
     ]
-    alone = [row.model_copy(update={"verdict": "pass"}) if row.name == "sum" else row for row in rows]
+    alone = [replace(row, verdict="pass") if row.name == "sum" else row for row in rows]
     *_, result = with_blame(rows, alone, Producers(program))
     assert result.blame is not None
     assert result.blame.kind == kind

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from msgspec.structs import replace
 
 from tdb_dap.tools.check.html import html
 from tdb_dap.tools.check.schema import Blame, BlameKind, Numbers, Picture, Report, Row
@@ -103,7 +104,7 @@ def test_one_result_that_rounding_does_not_explain_is_enough(kind: BlameKind | N
 
 
 def test_metrics_are_rounded_and_what_is_not_finite_is_a_text() -> None:
-    strange = numbers(0.5).model_copy(update={"cosine": math.nan, "sqnr": -math.inf, "max_abs": math.inf})
+    strange = replace(numbers(0.5), cosine=math.nan, sqnr=-math.inf, max_abs=math.inf)
     unknown = row(3, 0.0, name="w", verdict="unknown", numbers=None, reason="weight", note="of 3 bytes")
     data = data_of(html(report([row(1, 1 / 3, numbers=strange), row(2, 1e-5), unknown]), ""))["tensors"]
     metrics = data["metrics"]

@@ -13,9 +13,11 @@ import pytest
 from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.target import EncodedCommands
+from tdb_dap.system import kept_files
 from tdb_dap.targets import kernel
 from tdb_dap.targets.kernel.records import ElementsRecord
-from tdb_dap.targets.plans import kept, known, making
+from tdb_dap.targets.plans import kept as kept_plans
+from tdb_dap.targets.plans import known, making
 from tdb_dap.targets.semantics import SEMANTICS
 from tests.targets.commands import chip_named
 from tests.targets.test_plans import Bench, requantised
@@ -48,7 +50,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setenv("TDB_DAP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "state"))
-    monkeypatch.setenv(kept.SWITCH, "1")
+    monkeypatch.setenv(kept_files.SWITCH, "1")
     names: list[str] = []
     make = making.make
 
@@ -144,7 +146,7 @@ def test_a_file_of_another_key_program_build_or_chip_counts_for_nothing(
     program.run()
     assert len(made) == 3
     (file,) = files(tmp_path)
-    monkeypatch.setattr(kept, "_build", lambda: b"another build")
+    monkeypatch.setattr(kept_plans, "_build", lambda: b"another build")
     made.clear()
     program.run()
     assert len(made) == 3
@@ -169,11 +171,11 @@ def test_no_plan_is_kept_where_that_is_switched_off_or_cannot_be(
     made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = Program()
-    monkeypatch.setenv(kept.SWITCH, "0")
+    monkeypatch.setenv(kept_files.SWITCH, "0")
     first = program.run()
     assert not (tmp_path / "cache").exists()
     assert not (tmp_path / "state").exists()
-    monkeypatch.setenv(kept.SWITCH, "1")
+    monkeypatch.setenv(kept_files.SWITCH, "1")
     (tmp_path / "cache").write_text("a file where the directory should be")
     assert program.run() == first
     assert len(made) == 6
@@ -226,7 +228,7 @@ def test_files_that_were_not_used_make_room(made: list[str], tmp_path: Path, mon
         os.utime(folder / f"{day}.plans", (day, day))
     Program().run()
     own = next(path for path in files(tmp_path) if len(path.stem) > 1)
-    monkeypatch.setattr(kept, "_MOST_BYTES", own.stat().st_size + 1500)
+    monkeypatch.setattr(kept_files, "_MOST_BYTES", own.stat().st_size + 1500)
     own.unlink()
     Program().run()
     assert [path.name for path in files(tmp_path) if path != own] == ["2.plans"]

@@ -9,7 +9,6 @@ import struct
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -289,9 +288,8 @@ def xz(data: bytes) -> None:
 
 
 def reports() -> Iterable[bytes]:
-    report = Report.model_construct(**dict[str, Any](dict.fromkeys(Report.model_fields, "")))
     yield b'{"rows": [{"line": 3, "verdict": "fail", "blame": {"text": "x"}}, {"line": 4, "verdict": "pass"}]}'
-    yield json.dumps({name: [] for name in report.model_fields_set}).encode()
+    yield json.dumps({name: [] for name in Report.__struct_fields__}).encode()
     yield b'{"files": {"top_mlir": {"path": "x.mlir", "last_modify": 3}}}'
 
 

@@ -6,10 +6,10 @@ They are described in docs/requests.md. All of them look at the program as it is
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from tdb_dap.adapter.console.checking import compared_rows
 from tdb_dap.adapter.protocol.model import ProtocolModel, plain
@@ -18,6 +18,7 @@ from tdb_dap.adapter.session.handlers import request
 from tdb_dap.adapter.session.references import every_region, memory_reference
 from tdb_dap.adapter.session.verdicts import require_verdicts
 from tdb_dap.errors import BadExpression, BadInput
+from tdb_dap.tools.report_schema import json_form
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.protocol.responses import (
@@ -272,5 +273,4 @@ def results(session: Session) -> Results:
 
 def _plain(row: Row) -> dict[str, Any]:
     """A row as JSON; as in the report of a check, numbers that are not finite are the texts NaN and Infinity."""
-    fields: dict[str, Any] = json.loads(row.model_dump_json(exclude={"picture"}))
-    return fields
+    return json_form(replace(row, picture=None))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.engine.source.op_records import name_of
+from tdb_dap.tools.report_schema import json_form
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.protocol.responses import ProfileBody
@@ -152,7 +153,7 @@ def profile(session: Session, arguments: ProfileArguments) -> ProfileBody:
     program = session.debugger.program
     costs = session.feature(Estimates).of(session)
     measured = Profile(program, not arguments.estimate, lambda done: session.check_withdrawn(), costs)
-    body: ProfileBody = {"report": report_of(measured).model_dump(mode="json")}
+    body: ProfileBody = {"report": json_form(report_of(measured))}
     if arguments.trace:
         body["trace"] = trace(measured)
     return body

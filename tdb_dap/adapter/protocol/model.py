@@ -7,14 +7,14 @@ for 1), or says in one sentence for each field what is wrong.
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Mapping
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 import msgspec
 
 from tdb_dap.errors import TdbError
+from tdb_dap.system.twins import twin
 
 
 class BadArguments(TdbError):
@@ -29,8 +29,8 @@ class ProtocolModel(msgspec.Struct, omit_defaults=True):
         """For pydantic it is the model with the same fields."""
         from pydantic_core import core_schema  # for arguments that msgspec does not take, and for generators
 
-        twin = handler.generate_schema(_twin(cls))
-        return core_schema.no_info_after_validator_function(lambda taken: _struct(cls, taken), twin)
+        fields = handler.generate_schema(twin(cls))
+        return core_schema.no_info_after_validator_function(lambda taken: _struct(cls, taken), fields)
 
 
 Model = TypeVar("Model", bound=ProtocolModel)
@@ -55,23 +55,9 @@ def _converted(model: type[Model], given: Mapping[str, Any]) -> Model:
     from pydantic import ValidationError  # takes 0.06 s, and most sessions never need it here
 
     try:
-        return _struct(model, _twin(model).model_validate(given))
+        return _struct(model, twin(model).model_validate(given))
     except ValidationError as error:
         raise BadArguments(_text(error)) from None
-
-
-@functools.cache
-def _twin(model: type[ProtocolModel]) -> Any:
-    """The pydantic model with the fields of a struct."""
-    from pydantic import ConfigDict, create_model  # takes 0.06 s, and most sessions never need it
-
-    hints = get_type_hints(model)
-    fields: dict[str, Any] = {
-        field.name: (hints[field.name], ... if field.required else field.default)
-        for field in msgspec.structs.fields(model)
-    }
-    config = ConfigDict(defer_build=True, extra="ignore", protected_namespaces=())
-    return create_model(model.__name__, __config__=config, __doc__=model.__doc__, **fields)
 
 
 def _struct(model: type[Model], taken: Any) -> Model:

@@ -14,6 +14,7 @@ from pydantic_core import CoreSchema
 from typing_extensions import NotRequired, TypedDict
 
 from tdb_dap.adapter.protocol.model_responses import exact
+from tdb_dap.system.twins import twin
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.pages.data import GraphEdge, GraphNode
 from tdb_dap.tools.profile.schema import ProfileReport
@@ -210,7 +211,7 @@ class Explanation(TypedDict):
     lines: list[str]
 
 
-class ResultRow(Row):
+class ResultRow(twin(Row)):  # type: ignore[misc]
     """A tensor of an op that has been compared with the reference."""
 
     picture: None = Field(None, exclude=True)
@@ -229,7 +230,7 @@ class Results(TypedDict):
     """Why nothing is compared although there is a reference: the run has other inputs. Else empty."""
 
 
-class Finding(SanitizerFinding):
+class Finding(twin(SanitizerFinding)):  # type: ignore[misc]
     """A finding of a sanitizer."""
 
     path: str = Field(

@@ -8,6 +8,7 @@ from tdb_dap.adapter.protocol.model import plain
 from tdb_dap.adapter.requests.sources import mlir_path, mlir_place
 from tdb_dap.adapter.session.handlers import request
 from tdb_dap.engine.sanitizers import BY_NAME, chosen, made
+from tdb_dap.tools.report_schema import json_form
 
 if TYPE_CHECKING:
     from tdb_dap.adapter.protocol.responses import Findings
@@ -94,7 +95,7 @@ def findings(session: Session) -> Findings:
     program, say = session.debugger.program, session.traits.localised
     rows: list[dict[str, Any]] = []
     for finding in session.feature(Sanitizing).findings:
-        row = finding_of(program, finding).model_dump()
+        row = json_form(finding_of(program, finding))
         row.update({name: say(row[name]) for name in ("title", "text")}, details=[say(one) for one in row["details"]])
         lines = program.source.lines_of(finding.focus)
         path = mlir_path(session, lines[0]) if lines else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.views import Operand, View
 
 K = TypeVar("K")
@@ -126,6 +128,17 @@ class EncodedCommands(Struct, frozen=True, eq=False, weakref=True):
     payload: NDArray[np.uint8]
     registers: Callable[[int, int], Mapping[int, int]] | None = None
     """The configuration registers of a core before a command; None: they are not known."""
+
+    def digest(self, size_of: Callable[[int], int], *others: bytes) -> bytes:
+        """16 bytes that stand for the commands and for what else is given. ``size_of``: bytes of each kind."""
+        digest = hashlib.blake2b(digest_size=16)
+        for part in (*others, self.kinds.tobytes(), self.cores.tobytes()):
+            digest.update(part)
+        for kind in distinct(self.kinds):
+            if kind >= 0:
+                starts = self.offsets[self.kinds == kind]
+                digest.update(self.payload[starts[:, None] + np.arange(size_of(kind))].tobytes())
+        return digest.digest()
 
 
 class Target(Protocol):
@@ -268,8 +281,17 @@ class Planning(Protocol):
 class Keeping(Protocol):
     """A chip that keeps between processes what it knows of the commands of a program."""
 
+    @property
+    def identity(self) -> str:
+        """All that tells it from other chips, as text; empty where that is not known, and nothing is kept."""
+        ...
+
     def recall(self, commands: EncodedCommands) -> None:
         """Use what another process has kept of these commands, however they will be executed."""
+        ...
+
+    def keep(self) -> None:
+        """Keep what was learned since for other processes."""
         ...
 
 

@@ -167,4 +167,6 @@ class InProcess:
         """The memories are all there is."""
 
     def close(self) -> None:
-        """There is nothing to end."""
+        """Keep what was learned of the program; there is nothing to end."""
+        if isinstance(self._target, Keeping):
+            self._target.keep()

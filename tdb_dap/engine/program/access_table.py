@@ -44,13 +44,13 @@ class Views(Sequence[View]):
     """
 
     def __init__(self, kinds: Sequence[View], kind: Column, address: Column, core: Column) -> None:
-        self._kinds = kinds
-        self._kind = kind
+        self.kinds = kinds
+        self.kind = kind
         self.address = address
-        self._core = core
+        self.core = core
 
     def __len__(self) -> int:
-        return self._kind.size
+        return self.kind.size
 
     @overload
     def __getitem__(self, index: int) -> View: ...
@@ -59,7 +59,7 @@ class Views(Sequence[View]):
     def __getitem__(self, index: int | slice) -> View | list[View]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        like = self._kinds[self._kind[index]]
+        like = self.kinds[self.kind[index]]
         return View(
             like.space,
             int(self.address[index]),
@@ -70,22 +70,22 @@ class Views(Sequence[View]):
             like.geometry,
             like.width,
             like.lane_mask,
-            int(self._core[index]),
+            int(self.core[index]),
         )
 
     def key(self, index: int) -> tuple[int, int, int]:
         """Equal for tensors of one command that are equal."""
-        return int(self._kind[index]), int(self.address[index]), int(self._core[index])
+        return int(self.kind[index]), int(self.address[index]), int(self.core[index])
 
     def which(self, test: Callable[[View], bool], among: Column | None = None) -> NDArray[np.bool_]:
         """Whether each of them passes a test that asks neither for the address nor for the core.
 
         ``among``: the numbers of those that are asked about; of others the answer may be no.
         """
-        passes = np.zeros(len(self._kinds), np.bool_)
-        for kind in distinct(self._kind if among is None else self._kind[among]):
-            passes[kind] = test(self._kinds[kind])
-        return passes[self._kind]
+        passes = np.zeros(len(self.kinds), np.bool_)
+        for kind in distinct(self.kind if among is None else self.kind[among]):
+            passes[kind] = test(self.kinds[kind])
+        return passes[self.kind]
 
 
 class AccessRows(Struct, frozen=True, dict=True):

@@ -19,7 +19,7 @@ from tdb_dap.errors import BadAccess, NotSimulated
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command, Commands
 
-_CHUNK = 1024
+_CHUNK = 128
 """Commands that are looked at at once."""
 
 _SPACES = list(Space)

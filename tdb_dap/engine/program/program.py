@@ -21,6 +21,7 @@ from tdb_dap.engine.hardware.target import Message, Target
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.access_table import AccessRows
 from tdb_dap.engine.program.accesses import Accesses
+from tdb_dap.engine.program.kept_rows import access_rows
 from tdb_dap.engine.program.ops import Ops
 from tdb_dap.engine.rendering import html
 from tdb_dap.engine.rendering.printable import counted
@@ -260,7 +261,7 @@ class Program(ABC):
     @cached_property
     def access_rows(self) -> AccessRows:
         """Accesses of all commands, as columns of numbers."""
-        return AccessRows.of(self.commands)
+        return access_rows(self.commands)
 
 
 def collected_rows(program: Program) -> AccessRows | None:

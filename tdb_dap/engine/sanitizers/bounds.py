@@ -50,8 +50,9 @@ def bounds(program: Program) -> Iterator[Finding]:
     # How long a stream is, only its bytes tell.
     passed_over = rows.views.which(lambda view: view.layout is Layout.STREAM)
     passed_over[_idle(rows)] = True
-    rest = np.setdiff1d(np.flatnonzero(~passed_over[rows.view]), list(problems))
-    for row, text in _outside_of_buffers(program, rows, rest):
+    passes = ~passed_over[rows.view]
+    passes[list(problems)] = False
+    for row, text in _outside_of_buffers(program, rows, np.flatnonzero(passes)):
         problems[row] = text
     reported: set[tuple[int, str]] = set()
     for row in sorted(problems):

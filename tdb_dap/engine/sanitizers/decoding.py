@@ -14,6 +14,7 @@ import numpy as np
 
 from tdb_dap.engine.commands.commands import ENGINES
 from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.sanitizers.finding_text import title_of
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def _set_bits(program: Program) -> Iterator[tuple[int, str]]:
     """Reserved bits."""
     columns = program.commands.columns
     payload = program.commands.payload
-    for kind in np.unique(columns.kind[columns.kind >= 0]).tolist():
+    for kind in distinct(columns.kind[columns.kind >= 0]):
         size = program.target.kind_size(kind)
         mask = np.frombuffer(program.target.reserved_bits(kind).to_bytes(size, "little"), np.uint8)
         if not mask.any():

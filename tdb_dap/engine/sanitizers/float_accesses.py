@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.access_table import SPACES, AccessRows, Column
 
@@ -66,4 +67,4 @@ def _overwritten(rows: AccessRows, read: Column) -> Column:
     meets = (rows.space[mine] == rows.space[others]) & (rows.start[mine] < rows.stop[others])
     meets &= (rows.start[others] < rows.stop[mine]) & (rows.lane[mine] < rows.lane_stop[others])
     meets &= rows.lane[others] < rows.lane_stop[mine]
-    return np.unique(mine[meets])
+    return np.array(distinct(mine[meets]), np.int64)

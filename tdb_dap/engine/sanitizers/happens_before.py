@@ -20,6 +20,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tdb_dap.engine.commands.commands import ENGINES
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import Message
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class _Subnet:
         events: list[tuple[int, int, int, Message]] = []
         for thread, ordinals in enumerate(self._ordinals):
             kinds = columns.kind[ordinals]
-            system = [kind for kind in np.unique(kinds).tolist() if self._program.target.is_system(kind)]
+            system = [kind for kind in distinct(kinds) if self._program.target.is_system(kind)]
             for position in np.flatnonzero(np.isin(kinds, system)).tolist():
                 message = self._program.message_of(int(ordinals[position]))
                 if message is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.runs import merged
+from tdb_dap.engine.hardware.runs import distinct, merged
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.access_table import LOCAL, Column
 from tdb_dap.engine.program.program import Program
@@ -68,7 +68,7 @@ class _Written:
     def __init__(self, program: Program, records: Sequence[OpRecord], periods: Mapping[int, Period]) -> None:
         rows = program.access_rows
         self._of_core: dict[int, tuple[Column, Column]] = {}
-        for core in np.unique(rows.core).tolist():
+        for core in distinct(rows.core):
             mine = np.flatnonzero((rows.space == LOCAL) & (rows.core == core) & rows.is_write)
             self._of_core[core] = rows.ordinal[mine], np.stack([rows.start[mine], rows.stop[mine]], axis=1)
         self._waiting = {core: np.arange(0) for core in self._of_core}

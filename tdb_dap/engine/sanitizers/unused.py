@@ -16,6 +16,7 @@ from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.rectangles import rectangles
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.access_table import SPACES, AccessRows, Column
 from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
@@ -108,11 +109,17 @@ class _Readers:
         self._shared_space = SPACES.index(Space.L2) if program.shares_l2 else -1
         self._same_memory: dict[tuple[int, int], _Memory] = {}
         self._position = np.zeros(len(rows), np.int64)
-        for space, core in np.unique(np.stack([rows.space, rows.core], axis=1), axis=0).tolist():
+        self._cores = int(rows.core.max(initial=0)) + 1
+        for space, core in self._memories(np.arange(len(rows))):
             mine = np.flatnonzero((rows.space == space) & (rows.core == core))
             columns = (rows.ordinal, rows.start, rows.stop, rows.lane, rows.lane_stop)
             self._same_memory[space, core] = _Memory(mine, *[column[mine] for column in columns])
             self._position[mine] = np.arange(mine.size)
+
+    def _memories(self, chosen: Column) -> list[tuple[int, int]]:
+        """Space and core of each memory that these rows touch."""
+        rows = self._rows
+        return [divmod(code, self._cores) for code in distinct(rows.space[chosen] * self._cores + rows.core[chosen])]
 
     def place(self, row: int) -> ByteRanges:
         """The bytes of an access, exactly."""
@@ -125,10 +132,9 @@ class _Readers:
         """
         rows = self._rows
         after = np.full(len(rows), -1)
-        of_memory = np.stack([rows.space[written], rows.core[written]], axis=1)
-        for space, core in np.unique(of_memory, axis=0).tolist():
+        for space, core in self._memories(written):
             memory = self._same_memory[space, core]
-            mine = written[(of_memory == (space, core)).all(axis=1)]
+            mine = written[(rows.space[written] == space) & (rows.core[written] == core)]
             for window in (_WINDOW, _WIDE_WINDOW):
                 mine = mine[after[mine] < 0]
                 for part in np.array_split(mine, 1 + mine.size * window // _ACCESSES_AT_ONCE):

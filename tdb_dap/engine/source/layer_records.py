@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.commands.commands import ENGINES, Columns
 from tdb_dap.engine.hardware.geometry import Geometry
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.source.element_types import element_type
 from tdb_dap.engine.source.layer_table import Layer
 from tdb_dap.engine.source.local_info import LocalInfo, scratch_of
@@ -57,7 +58,7 @@ class Segment(NamedTuple):
 
 def segments_of(columns: Columns, layers: NDArray[np.int64]) -> Iterator[Segment]:
     """The commands of each layer. ``layers``: of each command its number, 0 also for some that go on with a layer."""
-    for subnet in np.unique(columns.subnet).tolist():
+    for subnet in distinct(columns.subnet):
         ordinals = np.flatnonzero(columns.subnet == subnet)
         if not ordinals.size:
             continue

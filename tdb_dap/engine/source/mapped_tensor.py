@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from numpy.typing import NDArray
@@ -32,12 +32,21 @@ _DENSE_LAYOUTS = {"continuous": Layout.CONTIGUOUS, "continuous_xn": Layout.CONTI
 _UNROLLED = pattern(r"(?:load_|store_)?(.+)_pipe\d+_slice\d+")
 _TEXTS = ("name", "layout", "memory_type", "type", "reshape", "slice")
 _ADDRESSES = range(1 << 48)
+_KEPT = 1 << 12
+"""Texts of shapes and slices that are not parsed again: a network has few."""
 
 
+@lru_cache(_KEPT)
 def shape_of(text: str) -> tuple[int, ...]:
     """Dimensions of ``<1x16x32x32xf32>`` or ``<1x16x1x32x32>``."""
     parts = text.strip("<>").split("x")
     return tuple(integer(part) for part in parts if part.isdigit())
+
+
+@lru_cache(_KEPT)
+def _slices(text: str) -> tuple[slice, ...]:
+    """Slices of ``[0:1, 0:16]``; none where it is empty."""
+    return tuple([slice(integer(start), integer(stop)) for start, stop in _SLICE.findall(text)])
 
 
 def layer_names(name: str) -> tuple[str, ...]:
@@ -140,8 +149,7 @@ class MappedTensor:
     @property
     def slices(self) -> tuple[slice, ...] | None:
         """The part of the whole tensor that this value is; None for all of it."""
-        slices = [slice(integer(a), integer(b)) for a, b in _SLICE.findall(self.slice_text)]
-        return tuple(slices) or None
+        return _slices(self.slice_text) or None
 
     @property
     def whole_shape(self) -> tuple[int, ...]:

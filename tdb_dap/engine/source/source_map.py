@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.commands.commands import Columns
 from tdb_dap.engine.hardware.geometry import Geometry, Space
+from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.rendering.printable import elided
 from tdb_dap.engine.source.common_paths import without_path
 from tdb_dap.engine.source.mapped_tensor import MappedTensor
@@ -119,8 +120,7 @@ class SourceMap:
 
     def records_between(self, start: int, stop: int) -> Iterator[OpRecord]:
         """The op instances that own commands of [start, stop)."""
-        owners = np.unique(self._owners[start:stop])
-        return (self.records[index] for index in owners.tolist() if index >= 0)
+        return (self.records[index] for index in distinct(self._owners[start:stop]) if index >= 0)
 
     def lines_of(self, ordinal: int) -> tuple[int, ...]:
         """Lines of final.mlir that own a command."""
@@ -161,7 +161,7 @@ class SourceMap:
     @cached_property
     def _by_line(self) -> dict[int, tuple[int, ...]]:
         ordinals: dict[int, list[int]] = {}
-        for index in np.unique(self._owners[self._owners >= 0]).tolist():
+        for index in distinct(self._owners[self._owners >= 0]):
             ordinals.setdefault(int(self._lines[index]), []).append(index)
         return {line: tuple(indices) for line, indices in ordinals.items()}
 

@@ -302,9 +302,18 @@ class Chip(Struct, frozen=True, dict=True):
     def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
         return first if self._plans is None else self._plans.carry_out_some(commands, first, stop, memory)
 
+    @property
+    def identity(self) -> str:
+        return f"{self.table} {self.geometry!r} {self.rules!r} {self.is_lenient}" if isinstance(self.table, str) else ""
+
     def recall(self, commands: EncodedCommands) -> None:
         if self._plans is not None:
             self._plans.recall(commands)
+
+    def keep(self) -> None:
+        plans: Plans | None = self.__dict__.get("_plans")  # none are made for a chip that has executed nothing
+        if plans is not None:
+            plans.keep()
 
     def plan_coverage(self, commands: EncodedCommands) -> dict[int, tuple[int, int]]:
         """Kind -> how many commands change memory, and how many of these are executed one by one, without a plan."""
@@ -352,9 +361,8 @@ class Chip(Struct, frozen=True, dict=True):
 
         kinds = self.kind_name, self.kind_size, self._moves_nothing
         facts = self.geometry, *kinds, self.bind, self._encoding, self._refuse, self._broken_rule
-        name = f"{self.table} {self.geometry!r} {self.rules!r} {self.is_lenient}" if isinstance(self.table, str) else ""
         like = self.linked_to._plans if self.linked_to is not None else None
-        return Plans(Instructions(*facts), self.rules, name, like)
+        return Plans(Instructions(*facts), self.rules, self.identity, like)
 
     @cached_property
     def _encodings(self) -> dict[int, Encoding]:

@@ -47,6 +47,8 @@ class Plans:
         self._unpacked = Unpacked()
         self._looked_at = (0, 0)
         """Forms, and batches, when those to keep were looked at for the last time."""
+        self._by_one = set[int]()
+        """Forms of the program's commands that were executed one by one."""
 
     def recall(self, commands: EncodedCommands) -> None:
         """Load the plans that are kept of a program before the first of its commands is executed."""
@@ -65,6 +67,8 @@ class Plans:
         form = known.find(kind, int.from_bytes(descriptor, "little"), registers)
         if form is None:
             form = known.meet(kind, descriptor, core, registers)
+        if form is not None:
+            self._by_one.add(form.number)
         made = None if form is None else known.plans[form.number]
         if form is None or made is None or made.unpacks is not None or SEMANTICS.get(made.sub) is not made.function:
             return False
@@ -86,8 +90,7 @@ class Plans:
         extent = len(known.plans), len(self._batches)
         if kept is not None and batch.first + end == commands.kinds.size and extent != self._looked_at:
             self._looked_at = extent
-            own = [each.numbers for each in self._batches.values() if each.holds(commands, known)]
-            kept.save(known, {number for each in own for number in distinct(np.maximum(each, -1)) if number >= 0})
+            self.keep()
         next_one = int(batch.numbers[begin])
         if next_one != NOTHING and (next_one < 0 or known.calls[next_one] is None):
             return first
@@ -105,6 +108,17 @@ class Plans:
         if done == begin:
             batch.is_single[begin] = True
         return batch.first + done
+
+    def keep(self) -> None:
+        """Keep the plans of the last program for other processes, if the file has less of them."""
+        program = self._program
+        commands, kept = (program[0](), program[1]) if program is not None else (None, None)
+        if commands is None or kept is None:
+            return
+        known = self._known_now()
+        own = [each.numbers for each in self._batches.values() if each.holds(commands, known)]
+        in_batches = {number for each in own for number in distinct(np.maximum(each, -1)) if number >= 0}
+        kept.save(known, in_batches | {number for number in self._by_one if number < len(known.plans)})
 
     def coverage(self, commands: EncodedCommands) -> dict[int, tuple[int, int]]:
         """Kind -> how many commands change memory, and how many of these have no plan; nothing is executed."""
@@ -124,6 +138,7 @@ class Plans:
             kept = KeptPlans(self._name, commands, self._chip.size) if self._name and kept_plans.are_wanted() else None
             self._program = ref(commands), kept
             self._looked_at = (0, 0)
+            self._by_one.clear()
             if kept is not None:
                 kept.load(self._known_now())
         return self._program[1]

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.tools.check.overwriting import Writers
 from tdb_dap.tools.check.schema import ORIGINS, Blame, Row
@@ -26,10 +28,7 @@ def with_blame(
     ``writers``: names the commands that write over a tensor. What a row says already stays.
     """
     judge = _Judge(cascade, standalone, producers, writers)
-    return [
-        row.model_copy(update={"blame": blame}) if row.blame is None and (blame := judge.of(row)) else row
-        for row in cascade
-    ]
+    return [replace(row, blame=blame) if row.blame is None and (blame := judge.of(row)) else row for row in cascade]
 
 
 def with_other_inputs(rows: Sequence[Row], program: Program) -> list[Row] | None:
@@ -48,9 +47,7 @@ def with_other_inputs(rows: Sequence[Row], program: Program) -> list[Row] | None
             other[row.name] = row
     if not other:
         return None
-    return [
-        row.model_copy(update={"blame": _of_other_input(row, other)}) if row.verdict == "fail" else row for row in rows
-    ]
+    return [replace(row, blame=_of_other_input(row, other)) if row.verdict == "fail" else row for row in rows]
 
 
 def _of_other_input(row: Row, other: Mapping[str, Row]) -> Blame:

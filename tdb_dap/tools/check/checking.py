@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,23 +27,24 @@ from tdb_dap.tools.check.results import Looked, Walked, by_layer
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.schema import RULE, Report, is_accumulated
 from tdb_dap.tools.check.shadows import with_shadows, without_accumulated
-from tdb_dap.tools.check.team import Alone, Dask, Processes, Team, processes
+from tdb_dap.tools.check.team import Alone, Dask, Team, processes
 from tdb_dap.tools.check.text import nothing_judged
 from tdb_dap.tools.check.weights import compared_weights, weights_of_op
 from tdb_dap.tools.check.worker import Job, Worker
 from tdb_dap.tools.findings.baseline import Baseline, read_baseline
 from tdb_dap.tools.golden.reference import SUFFIX, numbers, text_of
 from tdb_dap.tools.model_options import ModelOptions
-from tdb_dap.tools.profile.report import profiled
 from tdb_dap.tools.programs import remark_sources
-from tdb_dap.tools.sanitize.findings import findings_of as sanitizer_findings
-from tdb_dap.tools.sanitize.report import report_of as sanitizer_report
 from tdb_dap.version import __version__
 
 if TYPE_CHECKING:
     from tdb_dap.engine.compare.walk import Mode
+    from tdb_dap.engine.program.program import Program
+    from tdb_dap.engine.sanitizers.survey import Survey
     from tdb_dap.tools.check.schema import Row
     from tdb_dap.tools.findings.findings import Findings
+    from tdb_dap.tools.profile.schema import ProfileReport
+    from tdb_dap.tools.sanitize.schema import SanitizerReport
 
 MOST_JOBS = 1024
 """Processes that may be asked for; more is a slip of the fingers."""
@@ -178,7 +179,6 @@ class _Check:
         if self._is_computed:
             rows = self._with_shadows(rows, walked)
         culprit = first_culprit(rows)
-        sanitized = sanitizer_report(program, wanted, companions.survey(walked.stopped)) if options.sanitize else None
         report = Report(
             tool=f"tdb-dap {__version__}",
             model=str(options.model.context),
@@ -193,8 +193,8 @@ class _Check:
             culprit=culprit,
             rows=tuple(rows),
             layers=by_layer(program, rows),
-            sanitized=sanitized,
-            profiled=profiled(program)[1] if options.profile else None,
+            sanitized=_sanitized(program, wanted, companions.survey(walked.stopped)) if options.sanitize else None,
+            profiled=_profiled(program) if options.profile else None,
             weights=compared_weights(program),
             op_weights=weights_of_op(program, culprit),
         )
@@ -261,6 +261,9 @@ class _Check:
         options, program = self._options, self._program
         findings = findings_of(report, Context.find(options.model.context), program.stage_index)
         if report.sanitized is not None:
+            # Only that choice of the command needs it.
+            from tdb_dap.tools.sanitize.findings import findings_of as sanitizer_findings
+
             of_sanitizers = sanitizer_findings(program, report.sanitized, program.stage_index, strict=False)
             findings = findings.and_those_of(of_sanitizers)
         if baseline is not None and options.baseline is not None:
@@ -277,7 +280,11 @@ class _Check:
             return Alone()
         pieces = len(segments(worker.debugger.program, worker.debugger.reference, options.jobs))
         count = processes(options.jobs, pieces)
-        return Alone() if count == 1 else Processes(job, count, worker)
+        if count == 1:
+            return Alone()
+        from tdb_dap.tools.check.process_team import Processes  # only that choice of the command needs it
+
+        return Processes(job, count, worker)
 
     def _walk(
         self, job: Job, mode: Mode, worker: Worker, team: Team, spans: list[tuple[int, int]] | None = None
@@ -295,3 +302,15 @@ class _Check:
         finally:
             team.close()
             worker.close()
+
+
+def _sanitized(program: Program, wanted: Mapping[str, str | None], survey: Survey) -> SanitizerReport:
+    from tdb_dap.tools.sanitize.report import report_of
+
+    return report_of(program, wanted, survey)
+
+
+def _profiled(program: Program) -> ProfileReport:
+    from tdb_dap.tools.profile.report import profiled
+
+    return profiled(program)[1]

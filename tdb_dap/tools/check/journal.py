@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import asdict
-from pydantic import TypeAdapter, ValidationError
 
 from tdb_dap.engine.files.atomic_files import write_text
 from tdb_dap.engine.machine.checkpoints import Snapshot, Snapshots
@@ -22,6 +21,7 @@ from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.check.results import Looked, Walked
 from tdb_dap.tools.check.schema import Row
+from tdb_dap.tools.report_schema import json_form, read
 from tdb_dap.version import __version__
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 _WHAT = "check.json"
 _MEMORIES = "memories.npz"
 _ORDINAL = "ordinal"
-_ROWS: TypeAdapter[list[Row]] = TypeAdapter(list[Row])
 
 
 class Journal:
@@ -66,7 +65,7 @@ class Journal:
             try:
                 start, stop = map(int, file.stem.split("-"))
                 walked[start, stop] = _loaded(read_npz(file))
-            except (KeyError, ValueError, ValidationError):
+            except (KeyError, ValueError):
                 raise BadInput(f"{file}: is damaged; remove it, and its part is checked again") from None
         return walked
 
@@ -128,7 +127,8 @@ def _stamp(path: Path) -> list[int]:
 
 
 def _saved(walked: Walked) -> dict[str, Array]:
-    arrays: dict[str, Array] = {"rows": np.frombuffer(_ROWS.dump_json(walked.rows), np.uint8)}
+    rows = [json_form(row) for row in walked.rows]
+    arrays: dict[str, Array] = {"rows": np.frombuffer(json.dumps(rows).encode(), np.uint8)}
     for index, looked in enumerate(walked.results):
         if looked.actual is not None and looked.expected is not None:
             arrays[f"{index}.actual"], arrays[f"{index}.expected"] = looked.actual, looked.expected
@@ -136,7 +136,7 @@ def _saved(walked: Walked) -> dict[str, Array]:
 
 
 def _loaded(arrays: Mapping[str, Array]) -> Walked:
-    rows = _ROWS.validate_json(arrays["rows"].tobytes())
+    rows = read(list[Row], arrays["rows"].tobytes())
     return Walked(
         tuple(Looked(row, arrays.get(f"{i}.actual"), arrays.get(f"{i}.expected")) for i, row in enumerate(rows))
     )

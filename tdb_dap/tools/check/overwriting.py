@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.tools.check.schema import Blame, Row
 
@@ -57,7 +59,7 @@ class Writers:
         if maker is None or not who:
             return row
         text = f"{row.name} is right when line {maker.line} has computed it; {who} overwrites it before {row.title}"
-        return row.model_copy(update={"blame": Blame(kind="overwritten", line=row.line, text=f"{text} reads it")})
+        return replace(row, blame=Blame(kind="overwritten", line=row.line, text=f"{text} reads it"))
 
     def _output(self, row: Row, maker: Row | None) -> Row:
         if row.verdict != "fail" or maker is None or maker.verdict != "pass":
@@ -65,7 +67,7 @@ class Writers:
         who = self._named(self._border(row.name), maker.last, len(self._program.commands))
         text = f"output {row.name} is right when line {maker.line} has computed it; "
         text += f"{who} overwrites it" if who else "no command writes over it, and it is wrong at the end"
-        return row.model_copy(update={"blame": Blame(kind="overwritten", line=maker.line, text=text)})
+        return replace(row, blame=Blame(kind="overwritten", line=maker.line, text=text))
 
     def _border(self, name: str) -> View | None:
         borders = (*self._program.inputs, *self._program.outputs)

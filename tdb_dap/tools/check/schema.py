@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from pydantic import Field
-
 from tdb_dap.engine.compare.finding import Reason, Role, Verdict
 from tdb_dap.tools.profile.schema import ProfileReport
 from tdb_dap.tools.report_schema import Measured
@@ -21,12 +19,15 @@ ORIGINS: tuple[BlameKind, ...] = ("at fault", "overwritten", "input")
 """The kinds of blame that an error can begin with."""
 
 
-class Numbers(Measured):
-    """Distance of a tensor from the reference; see ``Metrics`` of the engine for what each number means."""
+class Numbers(Measured, frozen=True, kw_only=True):
+    """Distance of a tensor from the reference; see ``Metrics`` of the engine for what each number means.
+
+    ``sqnr``: dB; infinite where the tensors are equal; ``channel``: Euclidean similarity of the worst channel.
+    """
 
     cosine: float
     euclidean: float
-    sqnr: float = Field(description="dB; infinite where the tensors are equal.")
+    sqnr: float
     max_abs: float
     max_rel: float
     max_ulp: float | None
@@ -40,23 +41,25 @@ class Numbers(Measured):
     worst_expected: float | None
     channel_axis: int | None
     worst_channel: int | None
-    channel: float = Field(description="Euclidean similarity of the worst channel.")
+    channel: float
     nan_count: int
     nan_expected: int
     inf_count: int
     inf_expected: int
 
 
-class Picture(Measured):
-    """Picture and histogram of the error of a tensor that fails."""
+class Picture(Measured, frozen=True, kw_only=True):
+    """Picture and histogram of the error of a tensor that fails.
 
-    heat: tuple[tuple[float, ...], ...] = Field(
-        description="Largest error over the largest expected magnitude; rows: channels, columns: the rest."
-    )
-    histogram: tuple[int, ...] = Field(description="Elements by that ratio: 0, up to 1e-8, 1e-7, ... 1, and above.")
+    ``heat``: largest error over the largest expected magnitude; rows: channels, columns: the rest; ``histogram``:
+    elements by that ratio: 0, up to 1e-8, 1e-7, ... 1, and above.
+    """
+
+    heat: tuple[tuple[float, ...], ...]
+    histogram: tuple[int, ...]
 
 
-class Blame(Measured):
+class Blame(Measured, frozen=True, kw_only=True):
     """Blame of a wrong result.
 
     ``kind``: ``at fault``: the op's own; ``overwritten``: an operand was right when it was computed and wrong when this
@@ -73,7 +76,7 @@ class Blame(Measured):
     text: str
 
 
-class Shadows(Measured):
+class Shadows(Measured, frozen=True, kw_only=True):
     """A result with its shadows. ``actual``, ``expected``, ``ideal``: the numbers at ``index``, the worst one.
 
     ``expected``: at this precision, None if unknown; ``here``, ``inherited``: error made by the op and by those before
@@ -90,8 +93,11 @@ class Shadows(Measured):
     reason: str = ""
 
 
-class Row(Measured):
-    """One tensor of one op. ``first``, ``last``: ordinals of commands; ``covered``: share that was compared."""
+class Row(Measured, frozen=True, kw_only=True):
+    """One tensor of one op. ``first``, ``last``: ordinals of commands; ``covered``: share that was compared.
+
+    ``reason``: why the verdict is unknown.
+    """
 
     line: int
     opcode: str
@@ -104,7 +110,7 @@ class Row(Measured):
     pieces: int
     covered: float
     verdict: Verdict
-    reason: Reason = Field("", description="Why the verdict is unknown.")
+    reason: Reason = ""
     note: str = ""
     complaints: tuple[str, ...] = ()
     numbers: Numbers | None = None
@@ -129,7 +135,7 @@ def is_accumulated(failures: Iterable[Row]) -> bool:
     return bool(blames) and all(blame is not None and blame.kind == "accumulates" for blame in blames)
 
 
-class LayerRow(Measured):
+class LayerRow(Measured, frozen=True, kw_only=True):
     """A layer of the original model: ``nodes`` of the ONNX graph, ``file`` and ``line`` of the top MLIR.
 
     ``lines``: of final.mlir, the ops made for it; ``verdict``: the worst of its results; ``cosine``, ``euclidean``: the
@@ -147,7 +153,7 @@ class LayerRow(Measured):
     euclidean: float | None
 
 
-class OtherWeight(Measured):
+class OtherWeight(Measured, frozen=True, kw_only=True):
     """A weight of the bmodel that is not the compiler's. ``line``: of final.mlir; the rest counts bytes."""
 
     name: str
@@ -157,7 +163,7 @@ class OtherWeight(Measured):
     first: int
 
 
-class OpWeights(Measured):
+class OpWeights(Measured, frozen=True, kw_only=True):
     """Weights of the first op at fault compared with those of its layer.
 
     ``wrong``: a sentence for each wrong one; ``proven``, ``untraced``: how many are right, and not known; ``text``: the
@@ -170,7 +176,7 @@ class OpWeights(Measured):
     text: str
 
 
-class Weights(Measured):
+class Weights(Measured, frozen=True, kw_only=True):
     """Weights of the bmodel compared with the compiler's ``file`` of them.
 
     ``unknown``: how many could not be compared; ``differ``: how many differ, of which ``others`` are the first.
@@ -183,7 +189,7 @@ class Weights(Measured):
     others: tuple[OtherWeight, ...] = ()
 
 
-class Report(Measured):
+class Report(Measured, frozen=True, kw_only=True):
     """A whole check. ``stopped``: why the run did not reach the end, if so; ``culprit``: the first op at fault.
 
     ``layers``: empty where the compiler's earlier files are not there; ``sanitized``: what sanitizers have found that

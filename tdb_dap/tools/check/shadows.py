@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import BY_NAME, Array
 from tdb_dap.engine.machine.npz import read_npz
@@ -14,9 +16,9 @@ from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.rendering.printable import aligned, fitted
 from tdb_dap.tools.check.results import Looked
 from tdb_dap.tools.check.schema import Numbers, Row, Shadows
-from tdb_dap.tools.golden.compilation import find
-from tdb_dap.tools.golden.judging import executed
-from tdb_dap.tools.shadow.shadow import Shadow
+
+if TYPE_CHECKING:
+    from tdb_dap.tools.shadow.shadow import Shadow
 
 _COLUMNS = ("line", "op", "tensor", "chip", "expected", "ideal", "made here", "inherited", "means")
 _MOST = 8
@@ -30,6 +32,8 @@ def with_shadows(
     rows: Sequence[Row], looked: Sequence[Looked], context: Path, inputs: Mapping[str, Array]
 ) -> list[Row]:
     """The same rows, those of results with their shadows. BadInput if the compilation cannot be read."""
+    from tdb_dap.tools.shadow.shadow import Shadow  # takes milliseconds to load, and few checks need it
+
     return _judged(Shadow(context, inputs), rows, looked, None)
 
 
@@ -47,6 +51,11 @@ def without_accumulated(
     The cosines of the net's ``outputs`` must be within their limit all the same. BadInput if the compilation cannot be
     read; the rows as they are if the reference is another one.
     """
+    # Takes milliseconds to load, and a check in which nothing differs needs none of it.
+    from tdb_dap.tools.golden.compilation import find
+    from tdb_dap.tools.golden.judging import executed
+    from tdb_dap.tools.shadow.shadow import Shadow
+
     own = find(context).get("tpu_output")
     shadow = Shadow(context, inputs)
     if own is None or not own.samefile(reference):
@@ -103,7 +112,7 @@ def _judged(
             is_explained = False
         held = not is_copy or holds(read.get(row.key), chip.get(name))
         one = row if is_after or not held else _settled(row, is_explained, judged.reason if judged and is_bug else "")
-        settled.append(one if is_copy or explained is not None else one.model_copy(update={"shadow": of(name)}))
+        settled.append(one if is_copy or explained is not None else replace(one, shadow=of(name)))
     return settled
 
 
@@ -117,10 +126,10 @@ def _settled(row: Row, is_explained: bool, fault: str) -> Row:
         return row
     if fault:
         complaints = row.complaints if row.verdict == "fail" else (fault,)
-        return row.model_copy(update={"verdict": "fail", "complaints": complaints})
+        return replace(row, verdict="fail", complaints=complaints)
     if row.verdict == "pass" or not is_explained:
         return row
-    return row.model_copy(update={"verdict": "pass", "complaints": (), "blame": None, "note": _INHERITED})
+    return replace(row, verdict="pass", complaints=(), blame=None, note=_INHERITED)
 
 
 def computed_of(comparisons: Sequence[Looked]) -> dict[str, Array]:

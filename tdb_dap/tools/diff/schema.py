@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.report_schema import Measured
 
 
-class Side(Measured):
-    """One of the models."""
+class Side(Measured, frozen=True, kw_only=True):
+    """One of the models. ``commands``: engine -> number of commands."""
 
     model: str
     net: str
     chip: str
     compiler: str
-    commands: dict[str, int] = Field(description="Engine -> number of commands.")
+    commands: dict[str, int]
 
 
-class Change(Measured):
+class Change(Measured, frozen=True, kw_only=True):
     """One thing in which they differ; an empty side has no such thing."""
 
     what: str
@@ -28,7 +26,7 @@ class Change(Measured):
     b: str
 
 
-class LayerChange(Measured):
+class LayerChange(Measured, frozen=True, kw_only=True):
     """A layer of both models that is compiled differently. Lines are those of each final.mlir."""
 
     name: str
@@ -37,7 +35,7 @@ class LayerChange(Measured):
     changes: tuple[Change, ...]
 
 
-class LayerOf(Measured):
+class LayerOf(Measured, frozen=True, kw_only=True):
     """A layer that only one model has."""
 
     name: str
@@ -45,21 +43,25 @@ class LayerOf(Measured):
     opcode: str
 
 
-class DiffReport(Measured):
-    """Two models. ``values``: the tensors of B against those of A, empty if values were not compared."""
+class DiffReport(Measured, frozen=True, kw_only=True):
+    """Two models. ``values``: the tensors of B against those of A, empty if values were not compared.
+
+    ``common``: layers that both models have; ``not_compared``: why values were not compared, if they were not;
+    ``unlike_inputs``: whether no inputs fit both, so that only the structure counts.
+    """
 
     schema_version: Literal[1] = 1
     tool: str
     a: Side
     b: Side
-    common: int = Field(description="Layers that both models have.")
+    common: int
     only_a: tuple[LayerOf, ...]
     only_b: tuple[LayerOf, ...]
     layers: tuple[LayerChange, ...]
     instructions: tuple[Change, ...]
     values: tuple[Row, ...]
-    not_compared: str = Field("", description="Why values were not compared, if they were not.")
-    unlike_inputs: bool = Field(False, description="Whether no inputs fit both, so that only the structure counts.")
+    not_compared: str = ""
+    unlike_inputs: bool = False
 
     @property
     def differing_values(self) -> tuple[Row, ...]:

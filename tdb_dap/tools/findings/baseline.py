@@ -5,17 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.findings.findings import Command, Findings
-from tdb_dap.tools.report_schema import Reported
+from tdb_dap.tools.report_schema import Reported, json_text, read
 from tdb_dap.version import __version__
 
 
-class Known(Reported):
+class Known(Reported, frozen=True, kw_only=True):
     """A finding that is known. ``text``: for readers; it is not compared."""
 
     fingerprint: str
@@ -23,7 +21,7 @@ class Known(Reported):
     text: str
 
 
-class Baseline(Reported):
+class Baseline(Reported, frozen=True, kw_only=True):
     """The findings of one command on one stage of one net, by fingerprint."""
 
     version: Literal[1] = 1
@@ -43,7 +41,7 @@ class Baseline(Reported):
 
     def text(self) -> str:
         """Contents of the file."""
-        return self.model_dump_json(indent=1) + "\n"
+        return json_text(self, 1) + "\n"
 
     def applied(self, findings: Findings, path: Path) -> Findings:
         """The findings with the known ones marked; BadInput, which names ``path``, if it is of something else."""
@@ -64,9 +62,6 @@ class Baseline(Reported):
 def read_baseline(path: Path) -> Baseline:
     """Read a file; BadInput if it is none."""
     try:
-        return Baseline.model_validate_json(bytes(read_file(path, limits.REPORT)))
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        what = f"{where}: {first['msg']}" if where else first["msg"]
-        raise BadInput(f"{path}: is no baseline ({what}); --write-baseline {path} makes one") from None
+        return read(Baseline, bytes(read_file(path, limits.REPORT)))
+    except ValueError as error:
+        raise BadInput(f"{path}: is no baseline ({error}); --write-baseline {path} makes one") from None

@@ -8,6 +8,7 @@ from pathlib import Path
 from tdb_dap.cli.options import model_arguments
 from tdb_dap.cli.progress import Bar
 from tdb_dap.errors import BadInput
+from tdb_dap.tools.report_schema import json_text
 
 MOST_RUNS = 1000
 
@@ -36,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.context, arguments.inputs, arguments.runs, arguments.net, arguments.stage, progress=bar.update
     )
     bar.clear()
-    print(result.model_dump_json(indent=1) if arguments.json else "\n".join(lines(result, arguments.all)))
+    print(json_text(result, 1) if arguments.json else "\n".join(lines(result, arguments.all)))
     if not any(row.verdict != "unknown" for row in result.rows):
         raise BadInput(f"{arguments.context}: nothing that has a golden moved; give other --inputs")
     return int(bool(result.of("beyond")))

@@ -26,7 +26,7 @@ from tdb_dap.tools.golden.level import Level, names
 from tdb_dap.tools.golden.library import Call, NoGolden, compute
 from tdb_dap.tools.golden.reference import numbers, text_of
 from tdb_dap.tools.opening import open_debugger
-from tdb_dap.tools.perturb.schema import Amplified, Perturbed
+from tdb_dap.tools.perturb.schema import Amplified, Perturbed, Verdict
 from tdb_dap.tools.programs import is_dynamic, open_program
 from tdb_dap.version import __version__
 
@@ -171,7 +171,7 @@ def _moved_in(level: Level, op: MlirOp, plain: Mapping[str, Array], moved: Mappi
 def _row(
     op: MlirOp,
     name: str,
-    verdict: str,
+    verdict: Verdict,
     inside: float,
     plain: Mapping[str, Array],
     moved: Mapping[str, Array],
@@ -179,17 +179,15 @@ def _row(
     **more: float,
 ) -> Amplified:
     outside = _relative(np.ravel(plain[name]), np.ravel(moved[name]))
-    return Amplified.model_validate(
-        {
-            "name": name,
-            "opcode": op.name,
-            "line": op.line,
-            "verdict": verdict,
-            "moved_in": inside,
-            "moved_out": outside,
-            "reason": reason,
-            **more,
-        }
+    return Amplified(
+        name=name,
+        opcode=op.name,
+        line=op.line,
+        verdict=verdict,
+        moved_in=inside,
+        moved_out=outside,
+        reason=reason,
+        **more,
     )
 
 

@@ -9,7 +9,7 @@ from tdb_dap.tools.report_schema import Measured
 Verdict = Literal["beyond", "within", "unknown"]
 
 
-class Amplified(Measured):
+class Amplified(Measured, frozen=True, kw_only=True):
     """One tensor. ``moved_in``, ``moved_out``: relative differences of operands and result between the runs.
 
     ``must``: that of the exact result, from the same two operands; None where there is no golden. ``gain``: how
@@ -46,7 +46,7 @@ class Amplified(Measured):
         return self.excess / self.rounding if self.rounding else (float("inf") if self.excess else 0.0)
 
 
-class Perturbed(Measured):
+class Perturbed(Measured, frozen=True, kw_only=True):
     """All tensors that moved, the worst first. ``runs``: perturbations; ``still``: tensors that none of them moved."""
 
     schema_version: Literal[1] = 1

@@ -6,6 +6,8 @@ import argparse
 import json
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from tdb_dap.cli import reports
 from tdb_dap.cli.options import given_model, given_prompt, model_arguments, prompt_options
 from tdb_dap.cli.progress import Bar
@@ -55,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     bar = Bar(arguments.quiet)
     profile, report = profiled(program, arguments.estimate, arguments.measured, simulated, bar)
     if debugger is not None and (groups := passes(program.launches)):
-        report = report.model_copy(update={"tokens": tokens_of(profile, groups, list(token_seconds(debugger, groups)))})
+        report = replace(report, tokens=tokens_of(profile, groups, list(token_seconds(debugger, groups))))
     print("\n".join(lines(report, arguments.order, None if arguments.all else MOST_OPS, terminal_width())))
     for path in outputs:
         write_text(path, json.dumps(trace(profile), separators=(",", ":")))

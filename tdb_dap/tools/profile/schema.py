@@ -7,7 +7,7 @@ from typing import Literal
 from tdb_dap.tools.report_schema import Reported
 
 
-class EngineUse(Reported):
+class EngineUse(Reported, frozen=True, kw_only=True):
     """One engine of a core. ``busy``: cycles in which it works; ``utilisation``: of the whole time, 0 to 1."""
 
     core: int
@@ -17,7 +17,7 @@ class EngineUse(Reported):
     utilisation: float
 
 
-class OpTime(Reported):
+class OpTime(Reported, frozen=True, kw_only=True):
     """One op of final.mlir, with all its instances; line 0: commands that belong to no op.
 
     ``cores``: that execute it; ``tiu``, ``dma``: cycles of the engines; ``share``: of all cycles of all engines;
@@ -44,7 +44,7 @@ class OpTime(Reported):
     expected: float | None = None
 
 
-class MemoryUse(Reported):
+class MemoryUse(Reported, frozen=True, kw_only=True):
     """A memory over the run. ``size``: bytes there are (of a lane, for local memory), 0 where it is not limited.
 
     ``peak``: most bytes in use at a time, at command ``peak_ordinal``; ``fragmentation``: there, the share of the free
@@ -59,7 +59,7 @@ class MemoryUse(Reported):
     responsible: tuple[tuple[str, int], ...]
 
 
-class Comparison(Reported):
+class Comparison(Reported, frozen=True, kw_only=True):
     """Our estimates compared with the figures of the compiler, over the commands that have both.
 
     ``rank``: Spearman's correlation of the commands' cycles; ``ratio``: sum of ours over the sum of theirs; ``total``:
@@ -73,7 +73,7 @@ class Comparison(Reported):
     total: float
 
 
-class TokenTime(Reported):
+class TokenTime(Reported, frozen=True, kw_only=True):
     """One token of a completion; the first is the prefill of the prompt.
 
     ``cycles``, ``milliseconds``: of the chip, None where its clock is not known; ``weights_read``: bytes of weights it
@@ -90,7 +90,7 @@ class TokenTime(Reported):
     seconds: float | None
 
 
-class NetTime(Reported):
+class NetTime(Reported, frozen=True, kw_only=True):
     """One net, or all blocks of a kind. ``cycles``: of all engines; ``share``: of those of the completion."""
 
     net: str
@@ -99,7 +99,7 @@ class NetTime(Reported):
     share: float
 
 
-class KindTime(Reported):
+class KindTime(Reported, frozen=True, kw_only=True):
     """All ops of a kind; the empty one: commands of no op. ``tiu``, ``dma``: cycles; ``share``: of all cycles."""
 
     opcode: str
@@ -109,7 +109,7 @@ class KindTime(Reported):
     share: float
 
 
-class TokensProfile(Reported):
+class TokensProfile(Reported, frozen=True, kw_only=True):
     """A completion. ``rate``: tokens per second of the chip after the first; ``simulated_rate``: of this machine."""
 
     tokens: tuple[TokenTime, ...]
@@ -119,7 +119,7 @@ class TokensProfile(Reported):
     simulated_rate: float | None
 
 
-class ProfileReport(Reported):
+class ProfileReport(Reported, frozen=True, kw_only=True):
     """A whole profile. ``cycles``: from the first command to the end of the last; ``given``: commands whose time is the
     compiler's own figure; ``unknown``: why no time is known of some commands; ``measured``: commands whose time was
     measured, in ``measured_in``; ``remarks``: what the reader of such times should know; ``tokens``: of a completion.

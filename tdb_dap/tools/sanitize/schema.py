@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
 from tdb_dap.tools.report_schema import Reported
 
 Severity = Literal["error", "warning"]
 
 
-class CommandPlace(Reported):
+class CommandPlace(Reported, frozen=True, kw_only=True):
     """A command, and where it stands in the source. ``line``: of final.mlir, 0 if it belongs to none.
 
-    ``file``: that final.mlir; empty where the line is of the report's source.
+    ``token``: engine and id: B23, D465; ``file``: that final.mlir; empty where the line is of the report's source;
+    ``location``: the first result of the op.
     """
 
     ordinal: int
-    token: str = Field(description="Engine and id: B23, D465.")
+    token: str
     name: str
     core: int
     asm: str
     line: int
     file: str = ""
     op: str
-    location: str = Field(description="The first result of the op.")
+    location: str
 
 
-class SanitizerFinding(Reported):
+class SanitizerFinding(Reported, frozen=True, kw_only=True):
     """One thing that is wrong. ``related``: the other commands that have to do with it."""
 
     sanitizer: str
@@ -40,8 +39,12 @@ class SanitizerFinding(Reported):
     related: tuple[CommandPlace, ...]
 
 
-class SanitizerReport(Reported):
-    """One model. ``source``: final.mlir, or the model itself where there is none."""
+class SanitizerReport(Reported, frozen=True, kw_only=True):
+    """One model. ``source``: final.mlir, or the model itself where there is none.
+
+    ``sanitizers``: those that looked, with their condition; ``stopped``: why the run did not reach the end, if it did
+    not.
+    """
 
     schema_version: Literal[1] = 1
     tool: str
@@ -50,9 +53,9 @@ class SanitizerReport(Reported):
     chip: str
     net: str
     commands: int
-    sanitizers: dict[str, str | None] = Field(description="Those that looked -> their condition.")
+    sanitizers: dict[str, str | None]
     findings: tuple[SanitizerFinding, ...]
-    stopped: str = Field("", description="Why the run did not reach the end, if it did not.")
+    stopped: str = ""
 
     def count(self, severity: Severity) -> int:
         """Findings of one severity."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from tdb_dap.engine.files.atomic_files import refuse_unwritable, write_text
 from tdb_dap.errors import BadInput
 from tdb_dap.system.notices import notice
+from tdb_dap.tools.report_schema import json_text
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tdb_dap.tools.triage.triaging import triage
 
     result = triage(arguments.directory)
-    print(result.model_dump_json(indent=1) if arguments.json else "\n".join(lines(result)))
+    print(json_text(result, 1) if arguments.json else "\n".join(lines(result)))
     if result.problem:
         raise BadInput(result.problem)
     return int(result.is_wrong)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
 from tdb_dap.tools.report_schema import Measured
 
 Kind = Literal["nothing wrong", "quantisation", "bug", "range", "calibration", "input", "fault", "incomplete"]
@@ -14,7 +12,7 @@ WRONG: tuple[Kind, ...] = ("bug", "range", "calibration", "input", "fault", "inc
 """Verdicts that give exit code 1."""
 
 
-class Place(Measured):
+class Place(Measured, frozen=True, kw_only=True):
     """An op in one level: ``stage``, ``file`` and ``line``; ``opcode``, as it is called there."""
 
     stage: str
@@ -23,21 +21,24 @@ class Place(Measured):
     opcode: str
 
 
-class Cost(Measured):
-    """A tensor and what its format costs: ``share``: error made by its op over the size of its numbers."""
+class Cost(Measured, frozen=True, kw_only=True):
+    """A tensor and what its format costs: ``share``: error made by its op over the size of its numbers.
+
+    ``saturated``: share of the elements whose exact value the format cannot hold.
+    """
 
     name: str
     opcode: str
     stage: str
     share: float
-    saturated: float = Field(description="Share of the elements whose exact value the format cannot hold.")
+    saturated: float
 
 
-class StageRow(Measured):
+class StageRow(Measured, frozen=True, kw_only=True):
     """A stage. ``tensors``: how many its ops compute; ``judged``: those with a verdict; ``known``: those in its file.
 
     ``borrowed``: those that its file lacks and that were taken from the bmodel's run; ``missing``: what it lacks;
-    ``unknown``: ops without a golden.
+    ``unknown``: ops without a golden; ``zeros``: tensors that are all zeros, which proves nothing.
     """
 
     stage: str
@@ -49,15 +50,16 @@ class StageRow(Measured):
     bugs: int
     missing: str
     unknown: tuple[str, ...]
-    zeros: int = Field(default=0, description="Tensors that are all zeros, which proves nothing.")
+    zeros: int = 0
 
 
-class Triage(Measured):
+class Triage(Measured, frozen=True, kw_only=True):
     """A whole triage. ``verdict`` in one word, ``sentence`` in one sentence; ``command`` shows it.
 
     ``stage``: where it went wrong first; ``places``: the op there and its counterparts; ``error``, ``cost``: roots of
     the mean squares of the error that this op makes itself and of what its format costs; ``cosine``: of the last
-    stage's output with the imported model's.
+    stage's output with the imported model's; ``others``: what else is wrong than the first; ``keep``: ops of which
+    numbers are beyond the range of their format; ``keep_in``: the format to keep them in, as of --quantize_table.
     """
 
     schema_version: Literal[1] = 1
@@ -75,9 +77,9 @@ class Triage(Measured):
     stages: tuple[StageRow, ...]
     costs: tuple[Cost, ...] = ()
     sanitizers: tuple[str, ...] = ()
-    others: tuple[str, ...] = Field(default=(), description="What else is wrong than the first.")
-    keep: tuple[str, ...] = Field(default=(), description="Ops of which numbers are beyond the range of their format.")
-    keep_in: str = Field(default="", description="The format to keep them in, as of --quantize_table.")
+    others: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    keep_in: str = ""
 
     @property
     def is_wrong(self) -> bool:

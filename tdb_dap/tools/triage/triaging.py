@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.tools.golden.compilation import Files, find
@@ -51,7 +53,7 @@ def with_weights(result: Triage, files: Files) -> Triage:
     # That the bmodel's weights are right says nothing of an earlier stage.
     if weights is None or not weights.text or (result.stage != MODEL and not weights.wrong):
         return result
-    return result.model_copy(update={"sentence": f"{result.sentence}; {weights.text}"})
+    return replace(result, sentence=f"{result.sentence}; {weights.text}")
 
 
 def examined(files: Files, progress: Callable[[int], None] = lambda done: None) -> tuple[list[Stage], list[Finding]]:

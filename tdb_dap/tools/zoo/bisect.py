@@ -20,6 +20,7 @@ from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
 from tdb_dap.system.child_processes import outside_environment
 from tdb_dap.system.user_directories import cache_directory
+from tdb_dap.tools.report_schema import json_text, read
 from tdb_dap.tools.zoo.case_run import command_line, run_case
 from tdb_dap.tools.zoo.cases import ASKS, Ask, Case, Recipe, described, digest_of, find_cases
 from tdb_dap.tools.zoo.result import Result
@@ -238,14 +239,14 @@ class Bisection:
             case = described(case)
             kept = self._folder / "results" / f"{digest_of(case)}-{'-'.join(case.asks)}.json"
             if kept.exists():
-                known = Result.model_validate_json(kept.read_bytes())
-                return known.model_copy(update={"command": command_line(case, known.steps)})
+                known = read(Result, kept.read_bytes())
+                return replace(known, command=command_line(case, known.steps))
         result = run_case(case)
         if not result.digest:
             return None
         kept = self._folder / "results" / f"{result.digest}-{'-'.join(case.asks)}.json"
         kept.parent.mkdir(parents=True, exist_ok=True)
-        write_text(kept, result.model_dump_json())
+        write_text(kept, json_text(result))
         return result
 
     def _environment(self, build: Build) -> Path:

@@ -12,8 +12,10 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from msgspec.structs import astuple, fields, replace
 
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system.child_processes import Process, end_with_children, exit_text, outside_environment
@@ -88,12 +90,12 @@ class CaseRun:
         line = case.recipe.command.replace("{out}", shlex.quote(str(unfinished)))
         step = self._run(_COMPILING, ("/bin/sh", "-c", line), environment, unfinished)
         if step.status == "fail":
-            step = step.model_copy(update={"status": "error"})
+            step = replace(step, status="error")
         if step.status == "pass":
             try:
                 unfinished.rename(case.context)
             except OSError as error:
-                step = step.model_copy(update={"status": "error", "text": f"{case.context}: {error.strerror}"})
+                step = replace(step, status="error", text=f"{case.context}: {error.strerror}")
         shutil.rmtree(unfinished, ignore_errors=True)
         return step
 
@@ -110,7 +112,7 @@ class CaseRun:
         for op in outcome.ops:
             key = (op.line, op.name)
             known = self._ops.get(key, op)
-            self._ops[key] = known.model_copy(update=op.model_dump(exclude_unset=True))
+            self._ops[key] = replace(known, **_measured(op))
         self._findings += outcome.findings
         return _done(ask, outcome.status, outcome.text, started, peak)
 
@@ -224,3 +226,8 @@ def _resident(leader: int) -> float:
             if int((place / "stat").read_text().rpartition(")")[2].split()[3]) == leader:
                 pages += int((place / "statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def _measured(op: Op) -> dict[str, Any]:
+    """Fields of an op that a step has measured: those that are not at their defaults."""
+    return {field.name: value for field, value in zip(fields(op), astuple(op), strict=True) if value != field.default}

@@ -132,7 +132,7 @@ class DaskExecutor:
                         left.appendleft((case, tries, True))
                     else:
                         shown = command_line(case, result.steps)
-                        yield case, result.model_copy(update={"command": shown})
+                        yield case, replace(result, command=shown)
         finally:
             for future in running:
                 future.cancel()
@@ -192,7 +192,7 @@ def run_case_on_cluster(case: Case, names: dict[str, str], digest: str, content:
         recipe=None,
     )
     result = run_case(here)
-    return result.model_copy(update={"worker": f"{result.worker}/{os.getpid()}"})
+    return replace(result, worker=f"{result.worker}/{os.getpid()}")
 
 
 def _keep(content: bytes, folder: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from pydantic import ConfigDict
-
 from tdb_dap.tools.report_schema import Reported
 
 Status = Literal["pass", "fail", "error", "memory", "timeout", "crash"]
@@ -15,11 +13,7 @@ process died.
 """
 
 
-class _Part(Reported):
-    model_config = ConfigDict(ser_json_inf_nan="constants")
-
-
-class Op(_Part):
+class Op(Reported, frozen=True, kw_only=True):
     """A tensor of an op. ``verdict``: of the check, empty where it did not look."""
 
     line: int
@@ -35,7 +29,7 @@ class Op(_Part):
     """Largest errors by channel and place, rows of numbers in JSON; of some that fail."""
 
 
-class CaseFinding(_Part):
+class CaseFinding(Reported, frozen=True, kw_only=True):
     """One thing that is wrong. ``fingerprint``: the same fault has the same in another build."""
 
     ask: str
@@ -44,7 +38,7 @@ class CaseFinding(_Part):
     text: str
 
 
-class Step(_Part):
+class Step(Reported, frozen=True, kw_only=True):
     """One thing that was asked. ``text``: its last words where it did not pass."""
 
     ask: str
@@ -54,7 +48,7 @@ class Step(_Part):
     megabytes: float = 0.0
 
 
-class Result(_Part):
+class Result(Reported, frozen=True, kw_only=True):
     """A case that has been worked on."""
 
     key: str

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.tools.model_options import ModelOptions
+from tdb_dap.tools.report_schema import json_form
 from tdb_dap.tools.zoo.cases import Ask, Case
 from tdb_dap.tools.zoo.result import CaseFinding, Op, Status
 
@@ -66,7 +67,7 @@ def _check(case: Case) -> Outcome:
             continue
         details: dict[str, Any] = {}
         if row.verdict == "fail" and row.picture is not None and pictures < _PICTURES:
-            details["picture"], pictures = json.dumps(row.picture.model_dump(mode="json")["heat"]), pictures + 1
+            details["picture"], pictures = json.dumps(json_form(row.picture)["heat"]), pictures + 1
         if (numbers := row.numbers) is not None:
             details |= {"cosine": numbers.cosine, "euclidean": numbers.euclidean, "max_abs": numbers.max_abs}
         ops.append(Op(line=row.line, opcode=row.opcode, name=row.name, verdict=row.verdict, **details))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict, astuple
 
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.zoo.cases import Case
@@ -208,14 +209,14 @@ class Store:
                     time.time(),
                     json.dumps(dict(result.versions)),
                     _storable(result.command),
-                    json.dumps([step.model_dump() for step in result.steps]),
+                    json.dumps([asdict(step) for step in result.steps]),
                 ),
             )
             if not cursor.rowcount:
                 return
             number = cursor.lastrowid
             for table, rows in (("ops", result.ops), ("findings", result.findings)):
-                self._database.executemany(_insertion(table), [(number, *row.model_dump().values()) for row in rows])
+                self._database.executemany(_insertion(table), [(number, *astuple(row)) for row in rows])
 
     def end(self, run: Run) -> None:
         """All cases of a run are done."""

@@ -154,12 +154,12 @@ export interface CommandOrder {
 }
 
 /**
- * A command, and where it stands in the source. `line`: of final.mlir, 0 if it belongs to none. `file`: that
- * final.mlir; empty where the line is of the report's source.
+ * A command, and where it stands in the source. `line`: of final.mlir, 0 if it belongs to none. `token`: engine and id:
+ * B23, D465; `file`: that final.mlir; empty where the line is of the report's source; `location`: the first result of
+ * the op.
  */
 export interface CommandPlace {
   readonly ordinal: number;
-  /** Engine and id: B23, D465. */
   readonly token: string;
   readonly name: string;
   readonly core: number;
@@ -167,7 +167,6 @@ export interface CommandPlace {
   readonly line: number;
   readonly file: string;
   readonly op: string;
-  /** The first result of the op. */
   readonly location: string;
 }
 
@@ -685,11 +684,13 @@ export interface NetTime {
   readonly share: number;
 }
 
-/** Distance of a tensor from the reference; see `Metrics` of the engine for what each number means. */
+/**
+ * Distance of a tensor from the reference; see `Metrics` of the engine for what each number means. `sqnr`: dB; infinite
+ * where the tensors are equal; `channel`: Euclidean similarity of the worst channel.
+ */
 export interface Numbers {
   readonly cosine: number | NotFinite;
   readonly euclidean: number | NotFinite;
-  /** dB; infinite where the tensors are equal. */
   readonly sqnr: number | NotFinite;
   readonly max_abs: number | NotFinite;
   readonly max_rel: number | NotFinite;
@@ -704,7 +705,6 @@ export interface Numbers {
   readonly worst_expected: number | NotFinite | null;
   readonly channel_axis: number | null;
   readonly worst_channel: number | null;
-  /** Euclidean similarity of the worst channel. */
   readonly channel: number | NotFinite;
   readonly nan_count: number;
   readonly nan_expected: number;
@@ -886,7 +886,6 @@ export interface ResultRow {
   readonly pieces: number;
   readonly covered: number | NotFinite;
   readonly verdict: "pass" | "fail" | "unknown" | "excepted";
-  /** Why the verdict is unknown. */
   readonly reason: "" | "weight" | "load or store" | "no such name" | "other size" | "other shape" | "rearranged" | "unknown layout" | "unknown type" | "not in memory";
   readonly note: string;
   readonly complaints: readonly string[];
