@@ -66,7 +66,7 @@ RULES = (
         "tdb_dap/targets/kernel/__init__.py", "function", "switched|choose_width", "tests compare all ways to compute"
     ),
     Rule("tdb_dap/engine/compare/tdb_profile.py", "variable", "close_order", "part of the vendor's verdict"),
-    Rule("tdb_dap/notebook.py", "method", "set_filters", "public: docs/python.md"),
+    Rule("tdb_dap/notebook.py", "method", "set_filters", "public: scripts/documentation/python_reference.py"),
     Rule("tdb_dap/cli/options.py", "variable", "namespace", "signature of argparse.Action"),
     Rule("tdb_dap/engine/sanitizers/origins.py", "variable", "NAN|INF|DENORMAL", "looked up by name, with _part"),
     Rule(
@@ -77,9 +77,8 @@ RULES = (
     ),
     Rule("tdb_dap/engine/sanitizers/*", "class", "Saturation|Uninitialized", "looked up by name, with _part"),
     Rule("tdb_dap/engine/expressions/evaluator.py", "method", "generic_visit", "ast.NodeVisitor calls it"),
-    Rule("tdb_dap/targets/*", "function|method", "unused_fields|named_fields", "for walks over all fields"),
     Rule("tdb_dap/engine/recording/*", "variable|class|function|method", r"\w+", "the file's numbers, for its readers"),
-    Rule("tdb_dap/engine/*", "method", "who_wrote|global_|neuron", "public: docs/python.md"),
+    Rule("tdb_dap/engine/*", "method", "who_wrote|global_|neuron", "public: scripts/documentation/python_reference.py"),
 )
 
 

@@ -28,15 +28,15 @@ def texts() -> dict[Path, str]:
 _HEAD = """# Platforms
 
 tdb-dap needs CPython 3.10 or newer on a little-endian machine; on a big-endian one a model is not opened. The bits are
-the same everywhere, with and without the C kernel, NaNs included: what an invalid operation gives is decided by words,
-not by the processor. `tdb-dap doctor` runs the sample on your machine and says which width of the kernel it uses, and
-why.
+the same everywhere, with and without the C kernel, NaNs included. `tdb-dap doctor` runs the sample on your machine and
+prints which width of the kernel it uses, and why.
 
 ## Proved
 
-Each row was run: recorded models of all chips, their outputs compared bit for bit with those of the vendor's runtime.
-*Refused* are dynamic models, which need the vendor's runtime or a recording; *same words* counts outputs whose stored
-words, NaNs and all, are those of the first row. `python -m scripts.platforms` repeats it.
+Each row was run, once for each way of computing: recorded models of all chips, their outputs compared bit for bit
+with those of the vendor's runtime. *Refused* are dynamic models, which need the vendor's runtime or a recording; *same
+words* counts outputs whose stored words, NaNs included, are those of the first row. `python -m scripts.platforms`
+repeats it.
 
 | system | Python | NumPy | computed by | equal | refused | different | same words | seen |
 |---|---|---|---|---|---|---|---|---|
@@ -74,10 +74,13 @@ def _rows(results: dict[str, Any]) -> Iterator[str]:
         if name not in results:
             continue
         seen = results[name]
+        ways: dict[str, list[str]] = {}
         for way, counts in seen["ways"].items():
             numbers = f"{counts['equal']} of {seen['cases']} | {counts['refused']} | {counts['different']}"
-            made = f"{seen['python']} | {seen['numpy']} | {way}"
-            yield f"| {title} | {made} | {numbers} | {counts['same words']} | {seen['date']} |\n"
+            ways.setdefault(f"{numbers} | {counts['same words']}", []).append(way)
+        for numbers, same in ways.items():
+            made = f"{seen['python']} | {seen['numpy']} | {'; '.join(same)}"
+            yield f"| {title} | {made} | {numbers} | {seen['date']} |\n"
 
 
 if __name__ == "__main__":

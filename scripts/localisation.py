@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from tdb_dap.system.localisation import TEXTS, localised
+from tdb_dap.system.localisation import catalogue, localised
 
 PACKAGE = Path(__file__).resolve().parent.parent / "tdb_dap"
 HOLE = re.compile(r"\{[^{}]*\}")
@@ -157,7 +157,7 @@ def is_translated(text: str) -> bool:
 
 @cache
 def _catalogue() -> str:
-    return "\n".join(TEXTS).lower()
+    return "\n".join(catalogue()).lower()
 
 
 def missing() -> list[Text]:
@@ -172,7 +172,7 @@ _JOINTS = re.compile(r"[,;:|(] | {2,}| (?:and|at|by|for|from|in|of|on|the|to) (?
 def unused() -> list[str]:
     """Texts of the catalogue of whose longest part no source has anything."""
     sources = "\n".join(text.template for text in (*texts(""), *instructions())).lower()
-    return [text for text in TEXTS if _part(text).lower() not in sources]
+    return [text for text in catalogue() if _part(text).lower() not in sources]
 
 
 def _part(text: str) -> str:

@@ -2,7 +2,7 @@
 
     python -m scripts.measure_coverage [TEST ...]
 
-Lines are in build/coverage/html; the table goes into docs/hardening.md if all tests were run.
+The lines of each file are in build/coverage/html; the total goes into docs/hardening.md if all tests were run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections import defaultdict
+from datetime import date
 from pathlib import Path
 
 from scripts import figures
@@ -31,33 +31,18 @@ def environment() -> dict[str, str]:
     return {**os.environ, "COVERAGE_FILE": str(DATA / "data")}
 
 
-def part_of(file: str) -> str:
-    """``tdb_dap/engine`` for a file in it or below, ``tdb_dap`` for one at the top."""
-    return "/".join(Path(file).parts[:-1][:2])
-
-
-def table(report: dict[str, object]) -> list[str]:
-    """Markdown: a row per part, then the files of which less than three quarters are reached."""
+def total(report: dict[str, object]) -> str:
+    """How much of all files is reached, as a sentence."""
     files: dict[str, dict[str, dict[str, int]]] = report["files"]  # type: ignore[assignment]
-    parts: dict[str, list[dict[str, int]]] = defaultdict(list)
-    for name, file in files.items():
-        parts[part_of(name)].append(file["summary"])
-    lines = ["| part | files | lines | branches | reached |", "|---|---:|---:|---:|---:|"]
-
-    def row(name: str, of: list[dict[str, int]]) -> str:
-        statements, branches = sum(s["num_statements"] for s in of), sum(s["num_branches"] for s in of)
-        reached = sum(s["covered_lines"] + s["covered_branches"] for s in of)
-        return f"| {name} | {len(of)} | {statements:,} | {branches:,} | {reached / max(1, statements + branches):.1%} |"
-
-    lines += [row(name, parts[name]) for name in sorted(parts)]
-    lines.append(row("**all**", [summary for part in parts.values() for summary in part]))
-    poor = sorted((file["summary"]["percent_covered"], name) for name, file in files.items())
-    told = [f"`{name}` ({percent:.0f} %)" for percent, name in poor if percent < 75]
-    return [*lines, "", f"Below three quarters: {', '.join(told) or 'none'}."]
+    summaries = [file["summary"] for file in files.values()]
+    statements, branches = (sum(s[key] for s in summaries) for key in ("num_statements", "num_branches"))
+    reached = sum(s["covered_lines"] + s["covered_branches"] for s in summaries)
+    share = f"{reached / max(1, statements + branches):.1%}"
+    return f"{date.today()}: {share} of {statements:,} lines and {branches:,} branches in {len(files)} files."
 
 
 def main() -> int:
-    """Run the tests, write the pages, print the total."""
+    """Run the tests, write the page, print the total."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("tests", nargs="*", metavar="TEST", help="default: all")
     arguments = parser.parse_args()
@@ -69,10 +54,10 @@ def main() -> int:
         coverage("combine", "--append", "--quiet")
     coverage("html", "--quiet")
     coverage("json", "--quiet", "-o", str(DATA / "report.json"))
-    lines = table(json.loads((DATA / "report.json").read_text()))
-    print("\n".join(lines))
+    sentence = total(json.loads((DATA / "report.json").read_text()))
+    print(sentence)
     if not arguments.tests:
-        figures.write("coverage", lines)
+        figures.write("coverage", [sentence])
     return done.returncode
 
 

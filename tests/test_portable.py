@@ -85,5 +85,5 @@ def test_a_kernel_that_uses_less_than_the_processor_has_is_a_finding(monkeypatch
         monkeypatch.setattr(kernel, "widths", lambda: [4, 8])
         (right,) = executing.kernel(here)
     assert (narrow.status, right.status) == ("note", "ok")
-    assert "this processor has AVX2, with which it would compute 8 at a time" in narrow.text
+    assert "with AVX2 of this processor it would compute 8 at a time" in narrow.text
     assert "(processor: AVX2)" in right.text

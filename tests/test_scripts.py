@@ -79,7 +79,7 @@ def test_generate_knows_every_generator_and_refuses_others() -> None:
     done = subprocess.run([*command, "nothing"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2
     assert "no generator nothing; there are: bmodel_reader, protocol, capabilities, " in done.stderr
-    assert subprocess.run([*command, "python_reference", "release_files"], cwd=ROOT).returncode == 0
+    assert subprocess.run([*command, "platforms", "release_files"], cwd=ROOT).returncode == 0
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")

@@ -6,7 +6,7 @@ import argparse
 import importlib
 
 from scripts.documentation.markdown import table
-from tdb_dap.cli.main import COMMANDS, GROUPS, MODULES
+from tdb_dap.cli.main import COMMANDS, GROUPS, MODULES, Help
 
 WIDTH = 100
 
@@ -15,9 +15,9 @@ def page() -> str:
     """Every subcommand with its help."""
     parts = [
         "# Command line",
-        "`tdb-dap COMMAND --help` says the same. Exit codes: 0 if all is well, 1 if something was found (a tensor that "
-        "differs, an error of a sanitizer, a failed line), 2 if it could not be done, with one line on the standard "
-        "error that says what, where, and what to do.",
+        "`tdb-dap COMMAND --help` prints the same. Exit codes: 0 if all is well, 1 for findings (a tensor that "
+        "differs, an error of a sanitizer, a failed line), 2 for an error, with one line on stderr: what, where, "
+        "what to do.",
         table(
             ("", "command", "what it does"),
             [
@@ -37,7 +37,7 @@ def help_of(name: str) -> str:
     parser = argparse.ArgumentParser(
         prog=f"tdb-dap {name}",
         description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
-        formatter_class=lambda prog: argparse.HelpFormatter(prog, width=WIDTH),
+        formatter_class=lambda prog: Help(prog, width=WIDTH),
     )
     importlib.import_module(MODULES[name]).arguments(parser)
     return parser.format_help().rstrip()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import mkdocs_gen_files
 
-from scripts.documentation import command_line, debugging, instruction_sets
+from scripts.documentation import capabilities, command_line, debugging, instruction_sets, python_reference
 from scripts.documentation.site import COPIED, PICTURES, ROOT
 
 
@@ -15,6 +15,8 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "reference/command-line.md", command_line.page()
     yield "reference/console.md", debugging.console_page()
     yield "reference/configuration.md", debugging.configuration_page()
+    yield "reference/capabilities.md", capabilities.page()
+    yield "reference/python.md", python_reference.page()
     for name, text in instruction_sets.pages():
         yield f"reference/chips/{name}", text
     for source, name in COPIED.items():

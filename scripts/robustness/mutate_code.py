@@ -175,10 +175,6 @@ def table(rows: Sequence[tuple[str, int, int, Sequence[Mutant]]]) -> list[str]:
     for module, count, tried, survivors in rows:
         share = f"{(tried - len(survivors)) / max(1, tried):.0%}"
         lines.append(f"| `{module}` | {count:,} | {tried:,} | {share} | {len(survivors):,} |")
-    lines += ["", "What survived:", ""]
-    for module, _, _, survivors in rows:
-        for mutant in survivors:
-            lines.append(f"- `{module.rsplit('.', 1)[-1]}.py:{mutant.line}`: `{mutant.was}` as `{mutant.now}`")
     return lines
 
 

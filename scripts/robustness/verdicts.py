@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +45,7 @@ _CALIBRATED = ("INT8", "INT4", "F8E4M3", "F8E5M2")
 
 
 def made(seeds: int) -> tuple[list[str], int]:
-    """A table of what was acquitted and named, and how many verdicts were wrong."""
+    """How much was acquitted and named, and how many verdicts were wrong."""
     sound: Counter[str] = Counter()
     acquitted: Counter[str] = Counter()
     total: Counter[str] = Counter()
@@ -72,12 +72,16 @@ def made(seeds: int) -> tuple[list[str], int]:
                 named[fault.kind] += right
                 if not right:
                     print(f"{fault.kind} in {fault.tensor} at {fault.stage}, {mode}, seed {seed}: {triaged.sentence}")
-    lines = ["| sound, by format | acquitted |", "|---|---|"]
-    lines += [f"| {mode} | {acquitted[mode]} of {sound[mode]} |" for mode in MODES]
-    lines += ["", "| fault | named by stage, op and kind |", "|---|---|"]
-    lines += [f"| {kind} | {named[kind]} of {total[kind]} |" for kind in sorted(total)]
-    lines.append(f"| **all** | **{named.total()} of {total.total()}** |")
+    lines = [
+        f"Acquitted: {acquitted.total()} of {sound.total()} ({_counted(acquitted, sound, MODES)}).",
+        "",
+        f"Named by stage, op and kind: {named.total()} of {total.total()} ({_counted(named, total, sorted(total))}).",
+    ]
     return lines, sound.total() - acquitted.total() + total.total() - named.total()
+
+
+def _counted(right: Counter[str], total: Counter[str], keys: Iterable[str]) -> str:
+    return ", ".join(f"{key} {right[key]}" + f" of {total[key]}" * (right[key] < total[key]) for key in keys)
 
 
 def _made(mode: str, seed: int, is_attention: bool, fault: Fault | None = None) -> Triage:

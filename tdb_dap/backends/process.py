@@ -119,7 +119,7 @@ class ChildProcess:
             with contextlib.suppress(ValueError):
                 how = signal.Signals(-code).name
         last = telling(self._lines)
-        return f"the vendor's simulator has died ({how})" + (f"; it said: {last}" if last else "")
+        return f"the vendor's simulator has died ({how})" + (f"; its last line: {last}" if last else "")
 
 
 def telling(lines: Iterable[str]) -> str:

@@ -9,9 +9,9 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from tdb_dap.cli.standard_streams import ReaderGone, open_closed_descriptors, outlets
 from tdb_dap.engine.rendering.printable import visible
@@ -45,7 +45,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "graph": ("tools.graph", "draw the ops of a model and the tensors between them"),
         "profile": ("tools.profile", "estimate the time of a model per op and per command"),
         "share": ("tools.share", "write a page that opens a session in any browser"),
-        "trace": ("tools.trace", "show values over a whole run; say when, where, and what was there"),
+        "trace": ("tools.trace", "show values over a whole run, or when and where a condition holds"),
     },
     "write": {
         "run": ("tools.run", "simulate a model and write its outputs"),
@@ -98,8 +98,21 @@ _LONGEST_LINE = 1500
 _DIRECTORY = re.compile(r"(?:[A-Za-z]:)?[\\/][^\s:;,'\"()]+")
 
 
+class Help(argparse.HelpFormatter):
+    """Usage with what a command needs; the other options are only listed below it."""
+
+    def add_usage(self, usage: Any, actions: Iterable[argparse.Action], groups: Any, prefix: str | None = None) -> None:
+        if usage is None and prefix is None:  # with a prefix it is the name of a subcommand
+            actions = [action for action in actions if action.required or not action.option_strings]
+            self._prog = f"{self._prog} [OPTION ...]"
+        super().add_usage(usage, actions, () if prefix is None else groups, prefix)
+
+
 class _Parser(argparse.ArgumentParser):
     """Reports a wrong command line like every other error: one line."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(formatter_class=Help, **given)
 
     def error(self, message: str) -> NoReturn:
         raise BadInput(f"{message}; see {self.prog} --help")

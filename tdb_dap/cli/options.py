@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T", bound="Struct")
 
-INPUTS = ".npz by input name, or raw .dat (default: zeros)"
+INPUTS = ".npz by input name, .npy or raw .dat (default: those next to the model, else zeros)"
 
 
 def context_argument(parser: argparse.ArgumentParser) -> None:
@@ -85,18 +85,18 @@ def backend_token_option(parser: argparse._ActionsContainer) -> None:
         metavar="FILE",
         type=Path,
         action=_TokenFile,
-        help="read the token of a remote backend from a file (default: TDB_DAP_BACKEND_TOKEN of the environment)",
+        help="read the token of a remote backend from a file (default: TDB_DAP_BACKEND_TOKEN)",
     )
 
 
-def backend_options(parser: argparse.ArgumentParser) -> None:
+def backend_options(parser: argparse._ActionsContainer) -> None:
     """Options that choose the backend."""
     parser.add_argument(
         "--backend",
         default="numpy",
         metavar="NAME",
-        help="execute on numpy (built in, default), cmodel (the vendor's simulator), lockstep (both, compared), "
-        "remote:HOST:PORT (see tdb-dap backends serve) or a plugin's backend",
+        help="numpy (built in, default), cmodel (the vendor's simulator), lockstep (both, compared), "
+        "remote:HOST:PORT or a plugin's",
     )
     backend_token_option(parser)
     parser.add_argument(
@@ -107,7 +107,7 @@ def backend_options(parser: argparse.ArgumentParser) -> None:
         action=_WithoutPlans,
         nargs=0,
         default=argparse.SUPPRESS,
-        help="neither use nor keep what earlier runs worked out of a model, as with TDB_DAP_PLAN_CACHE=0",
+        help="do not use or keep data of earlier runs (plans, accesses), as with TDB_DAP_PLAN_CACHE=0",
     )
 
 
@@ -128,12 +128,12 @@ def model_arguments(parser: argparse.ArgumentParser) -> None:
 
 def net_options(parser: argparse._ActionsContainer) -> None:
     """The net of a file with several, and its stage."""
-    parser.add_argument("--net", metavar="NAME", help="net to use if the file has several (default: the first)")
+    parser.add_argument("--net", metavar="NAME", help="net of a file with several (default: the first)")
     parser.add_argument(
         "--stage",
         metavar="N",
         type=int,
-        help="stage to use of a net compiled for several input shapes (default: the one that takes the inputs)",
+        help="stage of a net for several input shapes (default: the one that takes the inputs)",
     )
 
 
@@ -152,7 +152,8 @@ def filled(options: type[_T], arguments: argparse.Namespace, **others: Any) -> _
 
 def prompt_options(parser: argparse.ArgumentParser, with_pipeline: bool = True) -> None:
     """Options for the completion of a prompt, or for nets in the order of a pipeline file."""
-    prompt = parser.add_mutually_exclusive_group()
+    options = parser.add_argument_group("language model") if with_pipeline else parser
+    prompt = options.add_mutually_exclusive_group()
     if with_pipeline:
         prompt.add_argument(
             "--pipeline",
@@ -162,34 +163,32 @@ def prompt_options(parser: argparse.ArgumentParser, with_pipeline: bool = True) 
         )
     prompt.add_argument("--prompt", metavar="TEXT", help="complete this text, with the tokens of tokenizer.json")
     prompt.add_argument("--ids", metavar="N,N", type=token_ids, help="complete these token ids")
-    parser.add_argument("--chat", action="store_true", help="apply the model's chat template to --prompt")
-    parser.add_argument("--tokens", metavar="N", type=int, default=8, help="number of tokens to generate (default: 8)")
-    parser.add_argument(
+    options.add_argument("--chat", action="store_true", help="apply the model's chat template to --prompt")
+    options.add_argument("--tokens", metavar="N", type=int, default=8, help="number of tokens to generate (default: 8)")
+    options.add_argument(
         "--sample",
         metavar="KEY=N,...",
         help="sample tokens (model converted with --do_sample): temperature, top_k, top_p, penalty, seed",
     )
-    parser.add_argument(
+    options.add_argument(
         "--lora",
         metavar="DIR",
         type=Path,
-        help="load this adapter (adapter_config.json, adapter_model.safetensors) into a model converted with "
-        "--lora_max_rank",
+        help="load this adapter into a model converted with --lora_max_rank",
     )
 
-    picture = parser.add_mutually_exclusive_group()
+    picture = options.add_mutually_exclusive_group()
     picture.add_argument(
         "--image",
         metavar="FILE",
         type=Path,
-        help="picture of the prompt, which has the token of a picture once (Qwen2-VL, Qwen2.5-VL, Qwen3-VL)",
+        help="picture at the image token of the prompt (Qwen2-VL, Qwen2.5-VL, Qwen3-VL)",
     )
     picture.add_argument(
         "--embeds",
         metavar="NPZ",
         type=Path,
-        help="rows in place of the prompt's tokens of pictures: rows; for Qwen3-VL rows_0 ...; at and position_ids "
-        "where they are not known",
+        help="states in place of the prompt's image tokens: rows, rows_0 ... (Qwen3-VL), at, position_ids",
     )
 
 
@@ -220,36 +219,35 @@ def token_ids(text: str) -> list[int]:
         raise argparse.ArgumentTypeError(f"{text[:40]}: give whole numbers with commas between them") from None
 
 
-def input_options(parser: argparse.ArgumentParser) -> None:
-    """Options for inputs, reference and backend."""
-    parser.add_argument("--inputs", metavar="X", type=Path, help=INPUTS)
-    parser.add_argument(
+def input_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Options for inputs, reference and backend; returns their group."""
+    options = parser.add_argument_group("data and backend")
+    options.add_argument("--inputs", metavar="X", type=Path, help=INPUTS)
+    options.add_argument(
         "--reference",
         metavar="R",
         nargs="+",
         type=Path,
         default=(),
-        help="expected values: .npz by tensor name, another CONTEXT (run on the same inputs), or the compiler's "
-        "..._tpu.mlir (computed)",
+        help="expected values: .npz by tensor name, another CONTEXT (run on the same inputs), or ..._tpu.mlir "
+        "(computed; default: those next to the model)",
     )
-    parser.add_argument(
+    options.add_argument(
         "--recording",
         metavar="FILE",
-        help="replay the dynamic subnets of this model from a .tdbrec of it (see tdb-dap record), or from "
-        "remote:HOST:PORT, which records it (see tdb-dap backends serve --record)",
+        help="recorded run of the model for its dynamic subnets: .tdbrec, or remote:HOST:PORT to record one",
     )
-    backend_options(parser)
+    backend_options(options)
+    return options
 
 
 def data_options(parser: argparse.ArgumentParser) -> None:
     """Options for inputs, backend and start."""
-    input_options(parser)
-    parser.add_argument(
+    input_options(parser).add_argument(
         "--static-tables",
         default="firmware",
         choices=("firmware", "tdb"),
-        help="initialise the static memory as the chip's firmware does (default), or as the vendor's debugger "
-        "does (tdb)",
+        help="fill the static memory as the firmware (default) or the vendor's debugger (tdb) does",
     )
 
 

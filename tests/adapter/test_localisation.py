@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from scripts.localisation import HOLE, is_translated, missing, seen, unused
 from tdb_dap.adapter.protocol.capabilities_generated import CAPABILITIES
-from tdb_dap.system.localisation import CATALOGUES, TEXTS, localised, localised_capabilities
+from tdb_dap.system.localisation import CATALOGUE, catalogue, localised, localised_capabilities
 from tests.conftest import Toy
 from tests.dap_client import EVERYTHING, DapClient
 
@@ -34,8 +35,18 @@ def test_no_text_is_missing_and_none_is_left_over() -> None:
     assert len(list(seen())) > 600
     assert [(text.place, text.template) for text in missing()] == []
     assert unused() == []
-    assert set(shown(CAPABILITIES)) <= set(TEXTS)
-    assert len(TEXTS) == sum(len(catalogue.TEXTS) for catalogue in CATALOGUES), "a text is translated twice"
+    assert set(shown(CAPABILITIES)) <= catalogue().keys()
+
+
+def test_no_text_is_translated_twice() -> None:
+    pairs: list[str] = []
+
+    def entries(read: list[tuple[str, Any]]) -> dict[str, Any]:
+        pairs.extend(english for english, chinese in read if isinstance(chinese, str))
+        return dict(read)
+
+    columns = json.loads(CATALOGUE.read_text("utf-8"), object_pairs_hook=entries)["columns"]
+    assert len(pairs) == len(catalogue()) + len(columns)
 
 
 def test_a_new_text_in_english_is_missing() -> None:
@@ -83,7 +94,7 @@ def test_a_finished_text_is_recognised(text: str, chinese: str) -> None:
     assert localised(text, "zh-cn") == chinese
 
 
-@pytest.mark.parametrize(("text", "chinese"), TEXTS.items())
+@pytest.mark.parametrize(("text", "chinese"), catalogue().items())
 def test_a_text_has_the_same_holes_and_the_punctuation_of_chinese(text: str, chinese: str) -> None:
     holes = HOLE.findall(text)
     numbers = [hole for hole in HOLE.findall(chinese) if hole[1:-1].isdigit()]

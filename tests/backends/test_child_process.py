@@ -73,7 +73,7 @@ def test_a_library_that_aborts_stops_the_run_and_numpy_goes_on(lockstep: Open, e
     assert stop.finding is not None
     assert stop.finding.filter == "backend"
     assert "command 6 (" in stop.text
-    assert "has died (SIGABRT); it said: ASSERT: shape is illegal" in stop.text
+    assert "has died (SIGABRT); its last line: ASSERT: shape is illegal" in stop.text
     assert "the built-in simulator" in stop.text
     assert debugger.machine.backend.name == "numpy"
     assert debugger.run().reason == "end"

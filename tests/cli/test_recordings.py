@@ -54,7 +54,7 @@ def test_a_sanitizer_looks_at_a_recording() -> None:
     done = tdb_dap("sanitize", TOY)
     assert done.returncode == 0, done.stdout
     assert done.stdout == "no findings in 64 commands (bounds, uninitialized, decode, legal, unused, nan)\n"
-    assert "hazard: a recording does not tell which command waits for which" in done.stderr
+    assert "hazard: a recording does not contain which command waits for which" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts import execute_notebooks, generate_python_reference
+from scripts import execute_notebooks
+from scripts.documentation import python_reference
 from tests.conftest import Toy
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "python.md"
@@ -30,10 +31,11 @@ def test_the_code_of_the_page_runs(toy: Toy, capsys: pytest.CaptureFixture[str])
     assert names["cycles"] == 3003
 
 
-def test_the_reference_is_that_of_the_code() -> None:
-    text = PAGE.read_text("utf-8")
-    assert generate_python_reference.page(text) == text
-    assert "`walk(unit: Unit = 'op') -> Iterator[Stop]`" in " ".join(text.split())
+def test_the_reference_documents_every_public_member() -> None:
+    text = python_reference.page()
+    assert "- `walk(unit: Unit = 'op') -> Iterator[Stop]`: Step through the rest of the program" in text
+    members = [name for _, _, names in python_reference.REFERENCE for name in names.split()]
+    assert [name for name in members if not re.search(rf"^- `{name}[:(]", text, re.MULTILINE)] == []
 
 
 @pytest.mark.parametrize("path", execute_notebooks.notebooks(), ids=lambda path: path.stem)

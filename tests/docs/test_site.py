@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.documentation import command_line, debugging, instruction_sets
+from scripts.documentation import capabilities, command_line, debugging, instruction_sets
 from scripts.documentation.site import COPIED, DOCS, ROOT, DeadLink, page_of, relinked
 from scripts.robustness.fuzz_simulator import report
 from scripts.robustness.fuzz_simulator.__main__ import CHIPS
@@ -69,6 +69,12 @@ def test_the_reference_holds_every_command_and_verb() -> None:
     assert "`rc/reverse-continue`" in console
     assert "`argwhere`" in console
     assert "| `historyLimit` |" in debugging.configuration_page()
+
+
+def test_every_capability_is_announced_with_a_test_or_explained() -> None:
+    page = capabilities.page()
+    assert "\n| supportsStepBack |  |  |  |  |  |  | x | [test_next_goes_from_op_to_op_and_back](../../tests" in page
+    assert relinked(page, "reference/capabilities.md")
 
 
 def test_every_chip_has_a_page_with_all_its_instructions() -> None:

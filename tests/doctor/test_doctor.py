@@ -62,7 +62,7 @@ def test_a_sound_installation_has_nothing_wrong() -> None:
     assert re.fullmatch(r"nothing is wrong(, \d+ notes?)?", last)
     assert lines[0] == f"ok     tdb-dap: {__version__}"
     assert "ok     port: a port of 127.0.0.1 can be opened and reached" in lines
-    assert "ok     sample:numpy: 58 commands run with NumPy; the output is the known one, bit for bit" in lines
+    assert "ok     sample:numpy: 58 commands run with NumPy; the output equals the known one, bit for bit" in lines
     assert lines[-1].startswith(
         "ok     session: the adapter stops at tpu.Pool2D of the sample and shows f32 1×16×32×32 "
     )
@@ -122,7 +122,7 @@ def test_a_frozen_program_without_metadata_can_be_looked_at(monkeypatch: pytest.
     done = tdb_dap("doctor", "--json")
     assert done.returncode == 0
     checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
-    assert checks["installation"]["text"] == "a program that brings its own Python"
+    assert checks["installation"]["text"] == "a program with its own Python"
     assert sys.executable not in checks["python"]["text"]
     assert all(checks[f"dependency:{dependency.package}"]["status"] == "ok" for dependency in needed())
 
@@ -152,11 +152,11 @@ def test_a_missing_dependency_is_a_finding(dependency: Dependency) -> None:
         f"dependency:{dependency.package}"
     ]
     wrong = checks[f"dependency:{dependency.package}"]
-    assert wrong["text"] == f"missing; {dependency.requirement} is needed"
+    assert wrong["text"] == f"missing; needs {dependency.requirement}"
     assert wrong["mend"].endswith(f" '{dependency.requirement}'")
     for name in ("sample", "session"):
         if name in checks and checks[name]["status"] == "note":
-            assert checks[name]["text"].startswith("not looked at: ")
+            assert checks[name]["text"].startswith("skipped: ")
     assert ("sample:numpy" in checks) == (dependency.package in NOT_FOR_RUNNING)
 
 
@@ -189,7 +189,7 @@ def test_a_check_that_fails_is_an_error_and_the_others_are_made(monkeypatch: pyt
     _, failed = guarded("one", failing, [], "repair it")
     assert failed == Check("one", "error", "RuntimeError: no", "repair it")
     _, noted = guarded("one", failing, ["numpy"], "repair it")
-    assert noted == Check("one", "note", "not looked at: numpy cannot be used")
+    assert noted == Check("one", "note", "skipped: numpy cannot be used")
     monkeypatch.setattr("tdb_dap.tools.doctor.machine.system", failing)
     found = list(examine(HERE, lambda: [Check("session", "ok", "fine")]))
     assert (found[-1].name, found[-1].status) == ("session", "ok")
@@ -234,7 +234,5 @@ def test_what_is_wrong_gives_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("tdb_dap.tools.doctor.machine.OLDEST_PYTHON", (99,))
     done = tdb_dap("doctor")
     assert (done.returncode, done.stderr) == (1, "")
-    assert re.search(
-        r"^error  python: .*; 99 is needed\n       fix with: uv tool install --python 99", done.stdout, re.M
-    )
+    assert re.search(r"^error  python: .*; needs 99\n       fix with: uv tool install --python 99", done.stdout, re.M)
     assert done.stdout.splitlines()[-1].startswith("1 error in ")

@@ -68,7 +68,7 @@ def test_notes_of_an_installer_that_are_damaged_are_no_notes(tmp_path: Path, mon
 def test_sources_without_an_installation_are_said_to_be_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "distributions", lambda name: [])
     found = Installation(Path("/nowhere"), "/opt/python", False)
-    assert [check.text for check in found.checks()][1:] == ["not installed: Python finds its sources"]
+    assert [check.text for check in found.checks()][1:] == ["not installed: run from a clone"]
     assert found.again == f"/opt/python -m pip install {ROOT}"
 
 
@@ -126,17 +126,17 @@ def test_a_dependency_is_there_too_old_broken_or_missing(something: Path) -> Non
     code.write_text("raise OSError('libx.so: wrong ELF class')  ")
     assert check_something() == ("error", "1.3 cannot be loaded: OSError: libx.so: wrong ELF class")
     code.write_text("__version__ = '1.1'")
-    assert check_something() == ("ok", "1.3 (1.2 is needed)")
-    assert check_something("1.3.0") == ("ok", "1.3 (1.3.0 is needed)")
-    assert check_something("1.10") == ("error", "1.3 is too old; 1.10 is needed")
+    assert check_something() == ("ok", "1.3 (needs 1.2)")
+    assert check_something("1.3.0") == ("ok", "1.3 (needs 1.3.0)")
+    assert check_something("1.10") == ("error", "1.3 is too old; needs 1.10")
 
 
 def test_without_metadata_the_module_says_its_version(something: Path) -> None:
     for file in something.rglob("METADATA"):
         file.unlink()
-    assert check_something() == ("error", "missing; something>=1.2 is needed")
+    assert check_something() == ("error", "missing; needs something>=1.2")
     (something / "something_tested.py").write_text("__version__ = '1.1rc2'")
-    assert check_something() == ("error", "1.1rc2 is too old; 1.2 is needed")
+    assert check_something() == ("error", "1.1rc2 is too old; needs 1.2")
     sys.modules.pop("something_tested")
     (something / "something_tested.py").write_text("other = 1234567")
-    assert check_something() == ("ok", "there, of a version that is not known; 1.2 is needed")
+    assert check_something() == ("ok", "installed, version unknown; needs 1.2")

@@ -110,7 +110,7 @@ def test_the_kernel_is_used_switched_off_not_built_or_of_another_system(
     assert (found.status, found.mend) == ("note", HERE.again)
     assert "is not built" in found.text
     (tmp_path / "_kernel.abi3.so").touch()
-    assert "_kernel.abi3.so, is there and cannot be loaded" in only(executing.kernel(HERE)).text
+    assert "_kernel.abi3.so cannot be loaded on this machine" in only(executing.kernel(HERE)).text
     monkeypatch.setattr(kernel, "is_outdated", True)
     assert "was built from other sources: install again" in only(executing.kernel(HERE)).text
 
@@ -131,9 +131,9 @@ def test_a_vendor_s_library_is_there_missing_or_damaged(tmp_path: Path, monkeypa
     assert found["BM1688"].text == "libcmodel_bm1688.so (TPUC_ROOT) is no library for Linux"
     assert (found[""].status, found[""].mend) == ("note", "tdb-dap backends fetch")
     missing = "BM1684, BM1684X2, BM1690, BM1690E, CV184X, SG2380, SGTPUV8, CV180X, CV181X, CV182X, CV183X"
-    assert found[""].text.startswith(f"the vendor's simulator is not here for {missing}; ")
+    assert found[""].text.startswith(f"the vendor's simulator is missing for {missing}; ")
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
-    assert only(executing.simulators()).text.startswith("the vendor's simulators are for Linux on x86-64")
+    assert only(executing.simulators()).text.startswith("the vendor's simulators need Linux on x86-64")
 
 
 def test_a_library_that_may_not_be_read_says_so(tmp_path: Path) -> None:

@@ -8,7 +8,10 @@ import pytest
 
 from tdb_dap.engine.source.common_paths import common_path, without_path
 from tdb_dap.engine.source.mlir_file import MlirFile
+from tdb_dap.engine.source.op_graph import OpGraph
 from tdb_dap.engine.source.source_map import SourceMap
+from tdb_dap.tools.graph.colours import by_dtype
+from tdb_dap.tools.graph.page import nodes
 
 BLOCK = [f"load_model.layers.7.{name}" for name in ("mlp.up.weight", "mlp.down.weight")]
 BLOCK += [f"model.layers.7.{name}" for name in ("mlp.up", "norm", "attn.q", "attn.k")]
@@ -35,10 +38,21 @@ def test_other_names_are_left_alone() -> None:
     assert without_path("model.layers.7.", "model.layers.7.") == "model.layers.7."
 
 
+def module(names: list[str]) -> MlirFile:
+    """A function with an op of each name."""
+    ops = [f'    %{i} = "tpu.Cast"(%0) : (f32) -> f32 loc("{name}")' for i, name in enumerate(names, 1)]
+    return MlirFile("\n".join(["func.func @main(%0: f32) -> f32 {", *ops, "}"]), Path("final.mlir"))
+
+
 def test_a_long_name_keeps_what_tells_it_from_others_of_its_function() -> None:
-    ops = [f'    %{i} = "tpu.Cast"(%0) : (f32) -> f32 loc("{name}")' for i, name in enumerate(BLOCK, 1)]
-    mlir = MlirFile("\n".join(["func.func @main(%0: f32) -> f32 {", *ops, "}"]), Path("final.mlir"))
-    source = SourceMap.empty(mlir, 0)
+    source = SourceMap.empty(module(BLOCK), 0)
     assert source.label_of(BLOCK[0], 2, 20) == "…mlp.up.weight"
     assert source.label_of(BLOCK[0], 2, 40) == BLOCK[0]
     assert source.label_of(BLOCK[0], 0, 20) == "load_model.la…weight"
+
+
+def test_boxes_of_a_graph_have_names_without_the_path_of_their_subnet() -> None:
+    graph = OpGraph.of(module([*BLOCK, "rotary_cos"]))
+    labels = {node["name"]: node["label"] for node in nodes(graph, by_dtype)}
+    assert labels["model.layers.7.attn.q"] == "…attn.q"
+    assert labels["rotary_cos"] == "rotary_cos"

@@ -284,7 +284,7 @@ def test_a_chunk_that_lies_is_refused(path: Path, parts: list[bytes], reason: st
 def test_a_recording_cannot_go_on_after_its_end(path: Path) -> None:
     written(path)
     path.write_bytes(path.read_bytes() + chunk(form.EVENTS, b""))
-    with pytest.raises(BadInput, match="it goes on after its end"):
+    with pytest.raises(BadInput, match="it continues after its end"):
         Recording.read(path)
 
 

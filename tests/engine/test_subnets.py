@@ -84,7 +84,7 @@ def test_without_a_reference_the_run_stops_at_a_dynamic_subnet_and_says_what_wou
     stop = tdb_dap.open(lone, inputs=MIXED / "input.npz").run()
     assert stop.reason == "exception"
     assert "subnet 1 (DYN1_FULLNET) is dynamic" in stop.text
-    assert "with reference data for gather4_Gather the run goes on from there" in stop.text
+    assert "with reference data for gather4_Gather the run continues from there" in stop.text
 
 
 def test_the_frame_of_a_replaced_subnet_tells_where_its_numbers_are_from(client: DapClient) -> None:

@@ -152,7 +152,7 @@ def test_what_a_changed_logit_does_to_the_answer(client: DapClient) -> None:
     client.console("goto token 0")
     client.expect_stopped("goto")
     assert answered(client) == before  # going back forgets nothing
-    assert client.refusal("tdb/logits") == "no logits are computed yet; go on to the end of the first lm_head"
+    assert client.refusal("tdb/logits") == "no logits are computed yet; run to the end of the first lm_head"
     client.console(f"goto {token_1 - 1}")  # before the head's last command, which takes the largest
     client.expect_stopped("goto")
     client.console(f"set {table['expression']}[0, {second}] = 1000")

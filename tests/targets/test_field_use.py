@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from scripts.robustness.fuzz_simulator.field_use import unused_fields, used_fields
+from scripts.robustness.fuzz_simulator.without_effect import reason_of
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.errors import NotSimulated, TdbError
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.declaration.field_evidence import recorded, refused_fields
-from tdb_dap.targets.declaration.without_effect import reason_of
 from tdb_dap.targets.families import FAMILIES
-from tdb_dap.targets.validation.field_use import unused_fields, used_fields
 from tests.targets.commands import chip_named, command, ddr_start, empty
 
 TABLES = sorted({chip.table for chip in chips().values() if chip.rules is not None and isinstance(chip.table, str)})

@@ -195,7 +195,7 @@ def test_a_session_survives_the_vendor_s_simulator(
     client.launch(directory, stop_on_entry=False, inputs=str(toy.inputs), backend="cmodel", stopOnExit=True)
     stop = client.expect_stopped("exception")
     assert stop.ordinal == ordinal
-    assert "the vendor's simulator has died (exit code 255); it said: ERROR: ASSERT" in stop.text
+    assert "the vendor's simulator has died (exit code 255); its last line: ERROR: ASSERT" in stop.text
     assert "p_param->A_prec == p_param->R_prec" in stop.text
     assert "the built-in simulator executes" in stop.text
     client.step_back()

@@ -14,6 +14,7 @@ const node = (line: number, dtype = "f32", color = "#f4d3a1"): GraphNode => ({
   id: `L${String(line)}`,
   opcode: "tpu.Conv2D",
   name: "x",
+  label: "x",
   line,
   shape: [1],
   dtype,

@@ -12,6 +12,7 @@ const node = (line: number): GraphNode => ({
   id: `L${String(line)}`,
   opcode: "tpu.Conv2D",
   name: "x",
+  label: "x",
   line,
   shape: [1],
   dtype: "f32",

@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from scripts.robustness.fuzz_simulator.bench import Bench
+from scripts.robustness.fuzz_simulator.field_use import unused_fields
 from scripts.robustness.fuzz_simulator.mutation import mutate
 from scripts.robustness.fuzz_simulator.seeds import Case, form_name
 from tdb_dap.errors import TdbError
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.families import FAMILIES
-from tdb_dap.targets.validation.field_use import unused_fields
 
 _COMMANDS = 4
 """Commands of a form that every field is tried in."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @verb(
     "trace",
     usage=USAGE,
-    help="a table of values at every place of the run, past and future: trace max(out[0]) at tpu.Conv2D",
+    help="print values at every place of the run, past and future: trace max(out[0]) at tpu.Conv2D",
     takes="expression",
 )
 def _trace(session: Session, rest: str, frame: Frame | None) -> str:
@@ -38,7 +38,7 @@ def _trace(session: Session, rest: str, frame: Frame | None) -> str:
 @verb(
     "when",
     usage="CONDITION",
-    help="when a condition turns true over the whole run: first, last, and until when",
+    help="find when a condition turns true over the whole run: first, last, and until when",
     takes="expression",
 )
 def _when(session: Session, rest: str, frame: Frame | None) -> str:
@@ -53,7 +53,7 @@ def _when(session: Session, rest: str, frame: Frame | None) -> str:
 @verb(
     "where",
     usage="[CONDITION]",
-    help="tensors x of the whole run that have a property: where max(abs(x)) > 6e4; alone: the call stack",
+    help="list the tensors x of the whole run with a property: where max(abs(x)) > 6e4; alone: the call stack",
     takes="expression",
 )
 def _where(session: Session, rest: str, frame: Frame | None) -> str:
@@ -68,7 +68,7 @@ def _where(session: Session, rest: str, frame: Frame | None) -> str:
 @verb(
     "history",
     usage="PLACE",
-    help="all that a tensor, slice or address ever held: who wrote and read each version",
+    help="list all contents of a tensor, slice or address over the run, with writer and readers",
     takes="expression",
 )
 def _history(session: Session, rest: str, frame: Frame | None) -> str:

@@ -28,7 +28,7 @@ def _break(session: Session, rest: str, frame: Frame | None) -> str:
     return add_breakpoint(session, rest, temporary=False)
 
 
-@verb("tb", usage="PLACE [if CONDITION]", help="as b, for one stop only", takes="place")
+@verb("tb", usage="PLACE [if CONDITION]", help="set a breakpoint for one stop only", takes="place")
 def _temporary(session: Session, rest: str, frame: Frame | None) -> str:
     return add_breakpoint(session, rest, temporary=True)
 
@@ -83,14 +83,14 @@ def _delete(session: Session, rest: str, frame: Frame | None) -> str:
     return listed(session) or "no breakpoints"
 
 
-@verb("enable", usage="N ...", help="switch breakpoints on", takes="breakpoint")
+@verb("enable", usage="N ...", help="enable breakpoints", takes="breakpoint")
 def _enable(session: Session, rest: str, frame: Frame | None) -> str:
     for number in _chosen(session, rest):
         session.debugger.breakpoints[number].enabled = True
     return listed(session)
 
 
-@verb("disable", usage="N ...", help="switch breakpoints off", takes="breakpoint")
+@verb("disable", usage="N ...", help="disable breakpoints", takes="breakpoint")
 def _disable(session: Session, rest: str, frame: Frame | None) -> str:
     for number in _chosen(session, rest):
         session.debugger.breakpoints[number].enabled = False

@@ -21,7 +21,7 @@ _MARKS = {"pass": "√", "fail": "x", "unknown": "?", "excepted": "-"}
 @verb(
     "check",
     usage="[summary | failed | table | data LINE]",
-    help="compare every op so far with the reference: marks by line, the ops that differ, all numbers, one op",
+    help="compare every op so far with the reference: verdicts by line, failed ops, all numbers, one op",
     takes="one of summary failed table data",
 )
 def _check(session: Session, rest: str, frame: Frame | None) -> str:

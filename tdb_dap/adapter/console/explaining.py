@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @verb(
     "explain",
     usage="[LINE | LOCATION | B12]",
-    help="an op through all levels of compilation, a command in words; without more the command in focus",
+    help="explain an op through all levels of compilation, or a command; by default the command in focus",
 )
 def _explain(session: Session, rest: str, frame: Frame | None) -> str:
     from tdb_dap.tools.explain.command import explain_command
@@ -37,7 +37,7 @@ def _explain(session: Session, rest: str, frame: Frame | None) -> str:
     return "\n".join(text for line in sorted(lines) for text in explain_op(program, line))
 
 
-@verb("profile", usage="[all]", help="where the time goes: engines, ops by share, memory in use")
+@verb("profile", usage="[all]", help="estimate times: engines, ops by share, memory in use")
 def _profile(session: Session, rest: str, frame: Frame | None) -> str:
     from tdb_dap.tools.profile.profiling import Profile
     from tdb_dap.tools.profile.report import report_of

@@ -41,14 +41,14 @@ def _place(levels: list[_Level], frame: Frame | None) -> int:
     return next((i for i, level in enumerate(levels) if level.frame == frame), 0)
 
 
-@verb("bt", "backtrace", help="the call stack, innermost frame first; => marks the frame of expressions")
+@verb("bt", "backtrace", help="print the call stack, innermost frame first; => marks the frame of expressions")
 def _backtrace(session: Session, rest: str, frame: Frame | None) -> str:
     levels = _levels(session)
     now = _place(levels, frame)
     return "\n".join(f"{'=>' if i == now else '  '} {level.text}" for i, level in enumerate(levels))
 
 
-@verb("frame", usage="[N]", help="the frame that expressions are about, or choose another one until the next stop")
+@verb("frame", usage="[N]", help="print the frame of expressions, or select another one until the next stop")
 def _frame(session: Session, rest: str, frame: Frame | None) -> str:
     levels = _levels(session)
     if not rest:
@@ -58,13 +58,13 @@ def _frame(session: Session, rest: str, frame: Frame | None) -> str:
     return _choose(session, levels, int(rest))
 
 
-@verb("up", usage="[K]", help="choose the frame K levels further out")
+@verb("up", usage="[K]", help="select the frame K levels further out")
 def _up(session: Session, rest: str, frame: Frame | None) -> str:
     levels = _levels(session)
     return _choose(session, levels, min(_place(levels, frame) + count(rest), len(levels) - 1))
 
 
-@verb("down", usage="[K]", help="choose the frame K levels further in")
+@verb("down", usage="[K]", help="select the frame K levels further in")
 def _down(session: Session, rest: str, frame: Frame | None) -> str:
     levels = _levels(session)
     return _choose(session, levels, max(_place(levels, frame) - count(rest), 0))
@@ -75,12 +75,12 @@ def _choose(session: Session, levels: list[_Level], number: int) -> str:
     return levels[number].text
 
 
-@verb("finish", help="to the end of the layer group; outside of groups to the end of the subnet")
+@verb("finish", help="run to the end of the layer group, outside of groups of the subnet")
 def _finish(session: Session, rest: str, frame: Frame | None) -> str:
     return resume_quietly(session, lambda d: d.step(1, "group"))
 
 
-@verb("reverse-finish", help="the same, back")
+@verb("reverse-finish", help="do the same, backward")
 def _reverse_finish(session: Session, rest: str, frame: Frame | None) -> str:
     return resume_quietly(session, lambda d: d.step(-1, "group"))
 
@@ -88,7 +88,7 @@ def _reverse_finish(session: Session, rest: str, frame: Frame | None) -> str:
 @verb(
     "until",
     usage="[PLACE [if CONDITION]]",
-    help="run to a place, without leaving a breakpoint there; without one: the next op",
+    help="run to a place, by default to the next op; leaves no breakpoint",
     takes="place",
 )
 def _until(session: Session, rest: str, frame: Frame | None) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "l",
     usage="[asm [K | FROM TO] | mlir | loc | reg | buf | mem | b | watch | display | edits | locals | args | "
     "stack | frame | threads | launches [all] | progress | version]",
-    help="where we are, from every side",
+    help="show commands, source, registers, memory, breakpoints ...",
     takes="topic",
     only_looks=True,
 )
@@ -133,7 +133,7 @@ _LISTED = ("in", "out", "next", "op", "pre")
     "p",
     "print",
     usage="EXPRESSION | in | out | next | pre",
-    help="value of an expression, with its numbers if it is small; all operands or results; this command, the last one",
+    help="print the value of an expression, all operands or results, this command or the last one",
     takes="expression",
     only_looks=True,
     opens=lambda rest: "" if rest in _LISTED else indexed(rest),
@@ -153,7 +153,7 @@ def _print(session: Session, rest: str, frame: Frame | None) -> str:
     return value.text()
 
 
-@verb("x", usage="ADDRESS [COUNT]", help="bytes of memory: x R4.64 32, x G4096", only_looks=True)
+@verb("x", usage="ADDRESS [COUNT]", help="print bytes of memory: x R4.64 32, x G4096", only_looks=True)
 def _bytes(session: Session, rest: str, frame: Frame | None) -> str:
     place, _, number = rest.partition(" ")
     space, start = parse_address(place, session.debugger.program.target.geometry)

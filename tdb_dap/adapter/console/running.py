@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
 
 
-@verb("s", "start", help="back to the first command")
+@verb("s", "start", help="go back to the first command")
 def _start(session: Session, rest: str, frame: Frame | None) -> str:
     return resume_quietly(session, lambda d: d.restart())
 
 
-@verb("r", "run", help="from the first command to the next stop or the end")
+@verb("r", "run", help="run from the first command to the next stop or the end")
 def _run(session: Session, rest: str, frame: Frame | None) -> str:
     def again(debugger: Debugger) -> Stop:
         debugger.restart()
@@ -38,7 +38,7 @@ def _continue(session: Session, rest: str, frame: Frame | None) -> str:
     return resume_quietly(session, lambda d: d.run())
 
 
-@verb("rc", "reverse-continue", help="back to the previous stop or the start")
+@verb("rc", "reverse-continue", help="run back to the previous stop or the start")
 def _reverse(session: Session, rest: str, frame: Frame | None) -> str:
     return resume_quietly(session, lambda d: d.reverse())
 
@@ -47,7 +47,7 @@ def _reverse(session: Session, rest: str, frame: Frame | None) -> str:
     "n",
     "next",
     usage="[K|slice|group|launch|token]",
-    help="K ops on, or to the end of the slice, group, launch or token",
+    help="step K ops, or to the end of the slice, group, launch or token",
     takes="one of slice group launch token",
 )
 def _next(session: Session, rest: str, frame: Frame | None) -> str:
@@ -68,20 +68,20 @@ def _step_ops(session: Session, rest: str, direction: int) -> str:
     "rn",
     "reverse-next",
     usage="[K|slice|group|launch|token]",
-    help="the same, back",
+    help="do the same, backward",
     takes="one of slice group launch token",
 )
 def _previous(session: Session, rest: str, frame: Frame | None) -> str:
     return _step_ops(session, rest, -1)
 
 
-@verb("si", "stepi", usage="[K]", help="K commands on")
+@verb("si", "stepi", usage="[K]", help="step K commands")
 def _step(session: Session, rest: str, frame: Frame | None) -> str:
     number = count(rest)
     return resume_quietly(session, lambda d: d.step(number), by_instruction=True)
 
 
-@verb("sb", "reverse-stepi", usage="[K]", help="K commands back")
+@verb("sb", "reverse-stepi", usage="[K]", help="step K commands back")
 def _back(session: Session, rest: str, frame: Frame | None) -> str:
     number = count(rest)
     return resume_quietly(session, lambda d: d.step(-number), by_instruction=True)
@@ -90,7 +90,7 @@ def _back(session: Session, rest: str, frame: Frame | None) -> str:
 @verb(
     "goto",
     usage="[launch|token] N | B12",
-    help="to the moment when N commands have been executed, a launch, a token or a command",
+    help="go to the moment when N commands are executed, to a launch, a token or a command",
 )
 def _goto(session: Session, rest: str, frame: Frame | None) -> str:
     if re.fullmatch(COMMAND, rest):

@@ -37,7 +37,7 @@ class PythonNames(dict[str, Any]):
 @verb(
     "display",
     usage="[EXPRESSION | VERB ...]",
-    help="show it after each stop; or list them",
+    help="show an expression or verb after each stop, or list them",
     takes="expression",
 )
 def _display(session: Session, rest: str, frame: Frame | None) -> str:
@@ -49,7 +49,7 @@ def _display(session: Session, rest: str, frame: Frame | None) -> str:
     return f"{number}: {rest} = {shown}"
 
 
-@verb("undisplay", usage="[N ...]", help="do not show it any more; without a number: none of them")
+@verb("undisplay", usage="[N ...]", help="remove a display, by default all")
 def _undisplay(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest:
         session.feature(Displays).clear()
@@ -83,7 +83,7 @@ def _shown(session: Session, text: str, frame: Frame | None) -> str:
 # Where the session is
 
 
-@verb("status", help="progress of the program, and the session's settings", only_looks=True)
+@verb("status", help="show the progress of the program and the session's settings", only_looks=True)
 def _status(session: Session, rest: str, frame: Frame | None) -> str:
     debugger = session.debugger
     total = len(debugger.program.commands)
@@ -113,7 +113,7 @@ TOPICS["display"] = lambda session, rest, frame: _display(session, "", frame)
 # Files
 
 
-@verb("dump", usage="FILE.npz [EXPRESSION ...]", help="write tensors; without expressions those of this op")
+@verb("dump", usage="FILE.npz [EXPRESSION ...]", help="write tensors, by default those of this op")
 def _dump(session: Session, rest: str, frame: Frame | None) -> str:
     from tdb_dap.engine.machine.npz import write_npz
 
@@ -143,7 +143,7 @@ _WORDS = re.compile(r'"([^"]*)"|(\S+)')
 @verb(
     "reload",
     usage="[input FILE | reference FILE ...]",
-    help="load the model again as it is on disk now, or with other data, and stop at its start; quote spaces",
+    help="reload the model from disk, or with other data, and stop at its start; quote spaces",
     takes="one of input reference",
 )
 def _reload(session: Session, rest: str, frame: Frame | None) -> str:
@@ -191,7 +191,7 @@ def _python(session: Session, rest: str, frame: Frame | None) -> str:
 # Plugins
 
 
-@verb("plugin", "plugins", help="list what installed plugins add", only_looks=True)
+@verb("plugin", "plugins", help="list installed plugins", only_looks=True)
 def _plugins(session: Session, rest: str, frame: Frame | None) -> str:
     unusable = load_plugins()
     rows = [

@@ -25,7 +25,7 @@ _MOST_LISTED = 12
 @verb(
     "set",
     usage="PLACE = EXPRESSION",
-    help="overwrite a tensor, a slice or an element; undo takes it back",
+    help="overwrite a tensor, a slice or an element; undo reverts it",
     takes="expression",
 )
 def _set(session: Session, rest: str, frame: Frame | None) -> str:
@@ -40,7 +40,7 @@ def _set(session: Session, rest: str, frame: Frame | None) -> str:
 @verb(
     "who",
     usage="EXPRESSION [: LEVELS]",
-    help="the last command that wrote it, and the writers of its operands",
+    help="find the last command that wrote it, and the writers of its operands",
     takes="expression",
 )
 def _who(session: Session, rest: str, frame: Frame | None) -> str:
@@ -91,7 +91,7 @@ def _watch(session: Session, rest: str, frame: Frame | None) -> str:
     return add_breakpoint(session, f"data:{place.text}:{access}", temporary=False)
 
 
-@verb("undo", help="back to the moment of the last edit, without it")
+@verb("undo", help="go back to the moment of the last edit, and revert it")
 def _undo(session: Session, rest: str, frame: Frame | None) -> str:
     edits = session.debugger.machine.edits
     if not edits:
@@ -100,10 +100,10 @@ def _undo(session: Session, rest: str, frame: Frame | None) -> str:
     return f"undone: {edits[-1].text}"
 
 
-@verb("skip", usage="N", help="go on with command N, the memories as they are now")
+@verb("skip", usage="N", help="continue at command N with the memories unchanged")
 def _skip(session: Session, rest: str, frame: Frame | None) -> str:
     if not rest.isdigit():
-        raise BadExpression("skip takes the number of the command to go on with")
+        raise BadExpression("skip takes the number of the command to continue at")
     return resume_quietly(session, lambda d: d.skip_to(int(rest)))
 
 

@@ -198,7 +198,7 @@ def execute(session: Session, text: str, frame: Frame | None = None) -> str:
     return entry.act(session, rest.strip(), frame)
 
 
-@verb("help", "?", usage="[VERB]", help="this list, or one verb", takes="verb")
+@verb("help", "?", usage="[VERB]", help="list the verbs, or explain one", takes="verb")
 def _help(session: Session, rest: str, frame: Frame | None) -> str:
     say = session.traits.localised
     if rest:

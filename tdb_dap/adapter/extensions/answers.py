@@ -149,7 +149,7 @@ def _candidates(session: Session, most: int) -> tuple[int, str, list[Candidate]]
         if view is not None:
             shape = ",".join(map(str, view.shape))
             return number, f"{view.name}:{view.dtype}[{shape}]", best(session.debugger.machine, view, most)
-    raise BadExpression("no logits are computed yet; go on to the end of the first lm_head")
+    raise BadExpression("no logits are computed yet; run to the end of the first lm_head")
 
 
 def _candidate(session: Session, one: Candidate) -> LogitCandidate:
@@ -164,7 +164,7 @@ def _number(number: float) -> float | str:
     return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
-@verb("answer", help="the tokens of a language model so far, and the mismatches in each", only_looks=True)
+@verb("answer", help="print the tokens of a language model so far, and the mismatches in each", only_looks=True)
 def _answer(session: Session, rest: str, frame: Frame | None) -> str:
     body = answer(session, AnswerArguments())
     lines = [f"prompt: {' '.join(map(str, body['prompt']))}"]
@@ -185,7 +185,7 @@ def _line(token: AnsweredToken, launches: Sequence[AnsweringLaunch]) -> str:
     return f"token {token['number']}: {shown}{text}{differs}{wrong_text}"
 
 
-@verb("logits", usage="[K]", help="the K likeliest tokens by the logits that were computed last", only_looks=True)
+@verb("logits", usage="[K]", help="print the K likeliest tokens by the last computed logits", only_looks=True)
 def _logits(session: Session, rest: str, frame: Frame | None) -> str:
     most = min(count(rest) if rest else _SHOWN_CANDIDATES, _MOST_CANDIDATES)
     number, expression, candidates = _candidates(session, most)
@@ -199,7 +199,7 @@ def _logits(session: Session, rest: str, frame: Frame | None) -> str:
     return "\n".join(lines)
 
 
-@verb("attention", help="at an attention: the positions that each head looks at most", only_looks=True)
+@verb("attention", help="print the positions that each head of an attention attends to most", only_looks=True)
 def _attention(session: Session, rest: str, frame: Frame | None) -> str:
     names = names_at(session, frame)
     record = names.record

@@ -113,7 +113,7 @@ class AttachedSessions(Struct):
 def invite_agent(session: Session) -> Invitation:
     """Open this session to an agent: the address for ``tdb-dap mcp --join ADDRESS``, and the token that it needs."""
     if not session.has_program:
-        raise BadInput("there is no program that an agent could look at")
+        raise BadInput("there is no program for an agent to inspect")
     sessions = session.feature(AttachedSessions)
     sessions.invite(session)
     return {"address": sessions.address, "token": sessions.token}

@@ -222,7 +222,7 @@ class Client:
         try:
             message = self._arrived.get(timeout=self.timeout)
         except queue.Empty:
-            raise ConnectionLost(f"the adapter has said nothing for {self.timeout:g} seconds") from None
+            raise ConnectionLost(f"the adapter has not responded for {self.timeout:g} seconds") from None
         if message is None:
             self._arrived.put(None)
             raise ConnectionLost(f"the adapter has {self._end()}")

@@ -125,7 +125,9 @@ def record_nets(
                 code = record(run, path, environment, output, PATIENCE).code
             except Stalled as error:
                 last = _last_line(output)
-                raise BadInput(f"the vendor's runtime: {error}" + (f"; it said: {last}" if last else "")) from None
+                raise BadInput(
+                    f"the vendor's runtime: {error}" + (f"; its last line: {last}" if last else "")
+                ) from None
             if code:
                 raise BadInput(f"the vendor's runtime: {_last_line(output) or f'ended with code {code}'}")
         return (here / "results").read_bytes()

@@ -105,7 +105,7 @@ def known_elsewhere(info: SubnetInfo, name: str, memory: Memory, sources: Sequen
     reasons = "".join(f" ({source.reason})" for source in sources if source.reason)
     raise NotSimulated(
         f"subnet {info.id} ({name}) is dynamic: its commands are made while it runs, which is not simulated; with "
-        f"reference data for {', '.join(tensor.name for tensor in outputs)} the run goes on from there{reasons}"
+        f"reference data for {', '.join(tensor.name for tensor in outputs)} the run continues from there{reasons}"
     )
 
 

@@ -159,7 +159,7 @@ class _Reader:
 
     def _take(self, at: int, kind: bytes, content: bytes) -> None:
         if self.done:
-            raise _Broken("it goes on after its end")
+            raise _Broken("it continues after its end")
         if (kind == form.HEAD) != (self.head is None):
             raise _Broken("its chunks are out of order")
         if kind == form.HEAD:

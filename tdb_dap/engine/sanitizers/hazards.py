@@ -28,7 +28,7 @@ NAME = "hazard"
 def hazards(program: Program) -> Iterator[Finding]:
     """One finding for each pair of commands, about the one that is executed later here."""
     if not program.has_waits:
-        notice(f"{NAME}: a recording does not tell which command waits for which; look at the compiled model")
+        notice(f"{NAME}: a recording does not contain which command waits for which; check the compiled model")
         return
     rows = program.access_rows
     shared = SharedBytes(rows)

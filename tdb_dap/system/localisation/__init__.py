@@ -1,27 +1,19 @@
-"""Our texts in the language of the person, by their English text: of one catalogue for adapter and language server."""
+"""Our texts in the language of the person, by their English text: of one catalogue for adapter and language server.
+
+It is read when the first text is translated, so that sessions in English start without it.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from tdb_dap.engine.rendering.printable import columns_of
-from tdb_dap.system.localisation import (
-    zh,
-    zh_answers,
-    zh_console,
-    zh_engine,
-    zh_errors,
-    zh_files,
-    zh_findings,
-    zh_instructions,
-    zh_models,
-    zh_verbs,
-    zh_weights,
-)
 
 _SIMPLIFIED = ("zh", "zh-cn", "zh-hans", "zh-sg")
 _SHOWN = ("label", "description", "conditionDescription")
@@ -41,24 +33,24 @@ _DEEPEST = 6
 _CELLS = re.compile(r"(\S+(?: \S+)*)(\s*)")
 """Of a line of a table: a text, and the room after it. Two spaces part columns."""
 
-CATALOGUES = (
-    zh,
-    zh_errors,
-    zh_findings,
-    zh_console,
-    zh_verbs,
-    zh_answers,
-    zh_engine,
-    zh_files,
-    zh_models,
-    zh_instructions,
-    zh_weights,
-)
+CATALOGUE = Path(__file__).with_name("zh-cn.json")
+"""``columns``: titles of columns; a line of nothing but these is the head of a table. ``texts``: by topic.
 
-TEXTS: dict[str, str] = {english: chinese for catalogue in CATALOGUES for english, chinese in catalogue.TEXTS.items()}
-"""A text has holes ``{}`` where its values are; a number in a hole of the translation says which value it takes."""
+A text has holes ``{}`` where its values are; a number in a hole of the translation says which value it takes.
+``{*}``: a value that may have commas and colons; ``{#}``: a number.
+"""
 
-COLUMNS = zh_answers.COLUMNS
+
+@cache
+def _read() -> Mapping[str, Any]:
+    read: Mapping[str, Any] = json.decode(CATALOGUE.read_bytes())
+    return read
+
+
+@cache
+def catalogue() -> Mapping[str, str]:
+    """English text -> Chinese text."""
+    return {english: chinese for topic in _read()["texts"].values() for english, chinese in topic.items()}
 
 
 def is_translated(locale: str) -> bool:
@@ -74,8 +66,8 @@ def localised(text: str, locale: str) -> str:
     """
     if not is_translated(locale):
         return text
-    if text in TEXTS or not _WORD.search(text):
-        return TEXTS.get(text, text)
+    if text in catalogue() or not _WORD.search(text):
+        return catalogue().get(text, text)
     return "\n".join(map(_line, text.split("\n")))
 
 
@@ -90,9 +82,10 @@ def _line(text: str) -> str:
 def _row(body: str) -> str:
     """A line of a table: the titles of its columns, or those cells that are sentences."""
     cells = _CELLS.findall(body)
-    is_head = len(cells) > _LEAST_COLUMNS and all(text in COLUMNS for text, _ in cells[:_LEAST_COLUMNS])
+    columns = _read()["columns"]
+    is_head = len(cells) > _LEAST_COLUMNS and all(text in columns for text, _ in cells[:_LEAST_COLUMNS])
     return "".join(
-        _padded(COLUMNS.get(text, text) if is_head else _translated(text, 0), len(text), room) for text, room in cells
+        _padded(columns.get(text, text) if is_head else _translated(text, 0), len(text), room) for text, room in cells
     )
 
 
@@ -121,8 +114,8 @@ def localised_capabilities(capabilities: Any, locale: str) -> Any:
 
 @lru_cache(_KNOWN)
 def _translated(text: str, depth: int) -> str:
-    if text in TEXTS or depth > _DEEPEST:
-        return TEXTS.get(text, text)
+    if text in catalogue() or depth > _DEEPEST:
+        return catalogue().get(text, text)
     words = text[:1].lower() + text[1:-1] if text.endswith(".") else ""
     if (led := _matched((text, words), depth, is_led=True)) is not None:
         return led
@@ -168,10 +161,11 @@ class _Pattern(Struct, frozen=True):
 @cache
 def _patterns() -> list[_Pattern]:
     """Of the texts with holes, those with most letters of their own first."""
-    texts = [text for text in TEXTS if _HOLE.search(text)]
+    texts = [text for text in catalogue() if _HOLE.search(text)]
     texts.sort(key=lambda text: len(_HOLE.sub("", text)), reverse=True)
     return [
-        _Pattern(max(_pieces(text), key=len), _pattern(text), TEXTS[text], bool(_LED.match(text))) for text in texts
+        _Pattern(max(_pieces(text), key=len), _pattern(text), catalogue()[text], bool(_LED.match(text)))
+        for text in texts
     ]
 
 

@@ -52,9 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--blame", action="store_true", help="run again with the reference's operands and find the op at fault"
     )
-    parser.add_argument(
-        "--sanitize", action="store_true", help="also run all sanitizers; report as tdb-dap sanitize does"
-    )
+    parser.add_argument("--sanitize", action="store_true", help="also run all sanitizers, as tdb-dap sanitize does")
     parser.add_argument(
         "--profile",
         nargs="?",
@@ -83,8 +81,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         choices=("any", "op"),
         default="any",
-        help="exit with 1 for any tensor that differs (default), or only if an op is at fault: op ignores accumulated "
-        "rounding and includes --blame",
+        help="exit with 1 for any tensor that differs (default), or only if an op is at fault (includes --blame)",
     )
     tolerance_options(parser)
     reports.options(parser, _FORMATS)

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
                 _pause(view)
                 view.text(f"(tdb) {line}", "bold")
                 if not console.do(line):
-                    raise TdbError(f"the demo cannot go on: {line!r} was refused")
+                    raise TdbError(f"the demo cannot continue: {line!r} was refused")
         view.text("\nNext:", "bold")
         for command, what in NEXT:
             view.text(f"    {command:28} {what}")

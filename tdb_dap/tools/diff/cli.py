@@ -17,7 +17,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "a", type=Path, metavar="CONTEXT_A", help="context directory or .bmodel file; or FILE of run --hashes"
     )
     parser.add_argument("b", type=Path, metavar="CONTEXT_B", help="the model to compare with it")
-    parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, for both (default: zeros)")
+    parser.add_argument(
+        "--inputs",
+        metavar="X",
+        type=Path,
+        help=".npz by input name, for both (default: those next to CONTEXT_B, else zeros)",
+    )
     tolerance_options(parser)
     parser.add_argument("--structure", action="store_true", help="compare the structure only; run nothing")
     reports.report_option(parser, (".json", ".md"))

@@ -75,7 +75,7 @@ def _look(editor: Editor, path: str, patience: float) -> Check:
     name = f"client:{editor.program}"
     output = _ask(path, ["--version"], patience)
     if output is None:
-        text = f"{editor.title} is there and does not say its version within {patience:g} seconds"
+        text = f"{editor.title} does not report its version within {patience:g} seconds"
         return Check(name, "note", text, f"{editor.program} --version")
     version = re.search(r"\d+(\.\d+)+[\w.+-]*", output)
     text = f"{editor.title} {version[0] if version else output.strip()[:_LONGEST]}".rstrip()

@@ -71,17 +71,17 @@ def _check(installation: Installation, dependency: Dependency) -> Check:
         module = importlib.import_module(dependency.module)
     except ModuleNotFoundError as error:
         if version is None and error.name == dependency.module:
-            return Check(name, "error", f"missing; {dependency.requirement} is needed", mend)
+            return Check(name, "error", f"missing; needs {dependency.requirement}", mend)
         return Check(name, "error", f"{version or 'some version'} cannot be loaded: {error}", mend)
     except Exception as error:
         what = f"{version or 'some version'} cannot be loaded: {type(error).__name__}: {error}"
         return Check(name, "error", what, mend)
     version = version or _own_version(module)
     if not version:
-        return Check(name, "ok", f"there, of a version that is not known; {dependency.least} is needed")
+        return Check(name, "ok", f"installed, version unknown; needs {dependency.least}")
     if _numbers(version) < _numbers(dependency.least):
-        return Check(name, "error", f"{version} is too old; {dependency.least} is needed", mend)
-    return Check(name, "ok", f"{version} ({dependency.least} is needed)")
+        return Check(name, "error", f"{version} is too old; needs {dependency.least}", mend)
+    return Check(name, "ok", f"{version} (needs {dependency.least})")
 
 
 def _version(package: str) -> str | None:

@@ -27,7 +27,7 @@ def examine(installation: Installation, session: Look) -> Iterator[Check]:
             has_run = has_run or check.name.startswith("sample:")
             yield anonymous(check)
     if not has_run:
-        yield Check("session", "note", "not looked at: the sample cannot be run")
+        yield Check("session", "note", "skipped: the sample cannot be run")
         return
     for check in guarded("session", session, broken, installation.again):
         # The adapter answers with an error where a package is missing, which has been told above.

@@ -29,7 +29,7 @@ def kernel(installation: Installation) -> Iterator[Check]:
     elif kernel.is_outdated:
         yield Check("kernel", "note", kernel.describe(), installation.again)
     elif files := [path.name for path in sorted(Path(kernel.__file__).parent.iterdir()) if _is_kernel(path)]:
-        text = f"NumPy (the C kernel, {files[0]}, is there and cannot be loaded here; results are equal)"
+        text = f"NumPy (the C kernel {files[0]} cannot be loaded on this machine; results are equal)"
         yield Check("kernel", "note", text, installation.from_sources)
     else:
         yield Check("kernel", "note", kernel.describe(), installation.from_sources)
@@ -46,7 +46,7 @@ def _width(described: str, used: int, installation: Installation) -> Check:
         ((lanes, name) for lanes, names in _WIDTHS for name in names if features.get(name)), (4, "no AVX2")
     )
     if used < offered:
-        text = f"{described}; this processor has {name}, with which it would compute {offered} at a time"
+        text = f"{described}; with {name} of this processor it would compute {offered} at a time"
         return Check("kernel", "note", text, installation.from_sources)
     return Check("kernel", "ok", f"{described} (processor: {name})" if features else described)
 
@@ -69,7 +69,7 @@ def recorder(installation: Installation) -> Iterator[Check]:
     from tdb_dap.backends.recorder.record import LIBRARY, is_possible
 
     if not is_possible():
-        yield Check("recorder", "ok", "recording is for Linux on x86-64; recordings can be read here")
+        yield Check("recorder", "ok", "recording needs Linux on x86-64; recordings can be read here")
     elif problem := "is missing" if not LIBRARY.exists() else _damage(LIBRARY):
         yield Check("recorder", "note", f"{LIBRARY.name} {problem}: tdb-dap record does not work", installation.again)
     else:
@@ -83,7 +83,7 @@ def simulators() -> Iterator[Check]:
     try:
         require_platform()
     except BadInput:
-        yield Check("vendor", "ok", "the vendor's simulators are for Linux on x86-64; the built-in one needs none")
+        yield Check("vendor", "ok", "the vendor's simulators need Linux on x86-64; the built-in one does not")
         return
     missing = []
     for chip in supported():
@@ -97,7 +97,7 @@ def simulators() -> Iterator[Check]:
         else:
             yield Check(name, "ok", f"{file} ({library[1]})")
     if missing:
-        text = f"the vendor's simulator is not here for {', '.join(missing)}; the built-in one needs none"
+        text = f"the vendor's simulator is missing for {', '.join(missing)}; the built-in one does not need it"
         yield Check("vendor", "note", text, "tdb-dap backends fetch")
 
 

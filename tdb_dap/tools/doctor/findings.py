@@ -52,7 +52,7 @@ def guarded(name: str, look: Callable[[], Iterable[Check]], broken: Sequence[str
 
 def without(name: str, broken: Sequence[str]) -> Check:
     """A check that cannot be made without these dependencies."""
-    return Check(name, "note", f"not looked at: {', '.join(broken)} cannot be used")
+    return Check(name, "note", f"skipped: {', '.join(broken)} cannot be used")
 
 
 def anonymous(check: Check) -> Check:

@@ -25,12 +25,12 @@ _ORIGIN = "direct_url.json"
 Way = Literal["frozen", "pipx", "uv", "editable", "pip", "none"]
 
 _TEXTS: dict[Way, str] = {
-    "frozen": "a program that brings its own Python",
+    "frozen": "a program with its own Python",
     "pipx": "with pipx, in a separate environment",
     "uv": "as a tool of uv, in a separate environment",
-    "editable": "from its sources, which can be edited (pip install -e)",
+    "editable": "from a clone (pip install -e)",
     "pip": "in a Python environment (pip)",
-    "none": "not installed: Python finds its sources",
+    "none": "not installed: run from a clone",
 }
 
 _WHEEL = "WHEEL"

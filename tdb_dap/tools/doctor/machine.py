@@ -36,7 +36,7 @@ def python(installation: Installation, version: tuple[int, ...] = sys.version_in
     text += "" if installation.frozen else f", {installation.python}"
     if version < OLDEST_PYTHON:
         least = ".".join(map(str, OLDEST_PYTHON))
-        yield Check("python", "error", f"{text}; {least} is needed", installation.with_python(least))
+        yield Check("python", "error", f"{text}; needs {least}", installation.with_python(least))
     else:
         yield Check("python", "ok", text)
 
@@ -101,7 +101,7 @@ def port() -> Iterator[Check]:
         mend = {"linux": "sudo ip link set lo up", "darwin": "sudo ifconfig lo0 up"}.get(
             sys.platform, "netsh int ip reset"
         )
-        what = f"no port of 127.0.0.1 is to be had ({error.strerror or error}); sessions over standard streams work"
+        what = f"cannot open a port of 127.0.0.1 ({error.strerror or error}); sessions over standard streams work"
         yield Check("port", "error", what, mend)
     else:
         yield Check("port", "ok", "a port of 127.0.0.1 can be opened and reached")
@@ -112,13 +112,13 @@ def command(installation: Installation) -> Iterator[Check]:
     path = shutil.which("tdb-dap")
     own = Path(installation.python).parent
     if path is None:
-        text = "tdb-dap is not on the PATH; editors have to be given its whole path"
+        text = "tdb-dap is not on the PATH; editors need its full path"
         mend = f"export PATH={quoted(str(own))}:$PATH" if sys.platform != "win32" else f'setx PATH "{own};%PATH%"'
         yield Check("command", "note", text, mend)
     elif installation.frozen or _same(Path(path).resolve().parent, own) or _same(Path(path).parent, own):
         yield Check("command", "ok", path)
     else:
-        text = f"{path} is on the PATH, and may be of another installation than this one, {own}"
+        text = f"{path} on the PATH may belong to another installation than this one, {own}"
         yield Check("command", "note", text, f"{quoted(path)} doctor")
 
 

@@ -26,12 +26,12 @@ def sample(installation: Installation, directory: Path = SAMPLE, known: str = KN
             digest, commands = _run(directory)
         name = f"sample:{by.lower().replace(' ', '-')}"
         if digest == known:
-            yield Check(name, "ok", f"{commands} commands run with {by}; the output is the known one, bit for bit")
+            yield Check(name, "ok", f"{commands} commands run with {by}; the output equals the known one, bit for bit")
         elif on:
-            text = "the output is not the known one with the C kernel: its results cannot be trusted"
+            text = "the output with the C kernel differs from the known one: its results cannot be trusted"
             yield Check(name, "error", text, setting(kernel.SWITCH, "0"))
         else:
-            text = "the output is not the known one: results of this installation cannot be trusted"
+            text = "the output differs from the known one: results of this installation cannot be trusted"
             yield Check(name, "error", text, installation.again)
 
 

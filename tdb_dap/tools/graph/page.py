@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tdb_dap.engine.source.common_paths import common_path, without_path
 from tdb_dap.tools.pages.writing import page
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ def html(graph: OpGraph, title: str, colouring: Colouring) -> str:
 def nodes(graph: OpGraph, colouring: Colouring) -> list[GraphNode]:
     """The nodes in the order of the file."""
     rows: list[GraphNode] = []
+    names: dict[str, list[str]] = {}
+    for node in graph.nodes:
+        names.setdefault(node.subnet, []).append(node.name)
+    paths = {subnet: common_path(all_names) for subnet, all_names in names.items()}
     for node in graph.nodes:
         color, note = colouring(node)
         rows.append(
@@ -34,6 +39,7 @@ def nodes(graph: OpGraph, colouring: Colouring) -> list[GraphNode]:
                 "id": node.id,
                 "opcode": node.opcode,
                 "name": node.name,
+                "label": without_path(node.name, paths[node.subnet]),
                 "line": node.line,
                 "shape": list(node.shape),
                 "dtype": node.dtype,

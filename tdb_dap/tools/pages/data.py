@@ -24,6 +24,8 @@ class GraphNode(TypedDict):
     id: str
     opcode: str
     name: str
+    label: str
+    """Its name without the path that most names of its subnet begin with."""
     line: int
     """Line of final.mlir."""
     shape: list[int]

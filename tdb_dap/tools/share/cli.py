@@ -18,7 +18,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     context_argument(parser)
     parser.add_argument("-o", "--output", metavar="FOLDER|FILE.html", type=Path, help="where to write the page")
-    parser.add_argument("--inputs", metavar="X", type=Path, help=".npz by input name, or raw .dat, to share as well")
+    parser.add_argument(
+        "--inputs",
+        metavar="X",
+        type=Path,
+        help=".npz by input name, .npy or raw .dat, to share as well (default: zeros)",
+    )
     parser.add_argument("--reference", metavar="R.npz", type=Path, help="expected values, to share as well")
     parser.add_argument(
         "--at", metavar="N", type=int, default=0, help="open at the moment when N commands are executed"
@@ -30,16 +35,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--engine",
         metavar="FOLDER",
         type=Path,
-        help=f"the engine for browsers, a part of each release (default: {ENGINE} of the environment)",
+        help=f"the engine for browsers, a part of each release (default: {ENGINE})",
     )
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
         "--no-weights",
         action="store_true",
-        help="share structure, hashes and statistics only, as a page without the model and without an engine",
+        help="share structure, hashes and statistics only, without the model and an engine",
     )
     what.add_argument(
-        "--with-weights", action="store_true", help="agree that whoever has the page has the model and these files"
+        "--with-weights", action="store_true", help="agree to put the model and these files into the page"
     )
 
 

@@ -26,11 +26,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="what to trace: EXPRESSION [, EXPRESSION] [at PLACE] [if CONDITION], such as "
         "'max(out[0]) at tpu.Conv2D'; without a place at every op",
     )
-    parser.add_argument("--when", metavar="CONDITION", help="say when a condition turns true, and false again")
+    parser.add_argument("--when", metavar="CONDITION", help="print when a condition turns true, and false again")
+    parser.add_argument("--where", metavar="CONDITION", help="list the tensors x with a property: max(abs(x)) > 6e4")
     parser.add_argument(
-        "--where", metavar="CONDITION", help="list the tensors x that have a property: max(abs(x)) > 6e4"
+        "--history", metavar="PLACE", help="list all contents of a tensor or an address: R0x1000:f32[16]"
     )
-    parser.add_argument("--history", metavar="PLACE", help="list all that a tensor or an address held: R0x1000:f32[16]")
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="write a trace to .csv, .parquet or .html (default: print)"
     )

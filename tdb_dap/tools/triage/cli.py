@@ -25,8 +25,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--quantize-table",
         metavar="FILE",
         type=Path,
-        help="write a quantize table that keeps just enough ops in float to reach --cosine, and no verdict; compile by "
-        "it if the compiler is installed",
+        help="write a quantize table that keeps just enough ops in float to reach --cosine, and compile with it if the "
+        "compiler is installed; no verdict",
     )
     parser.add_argument(
         "--cosine", metavar="NUMBER", type=float, default=0.999, help="least cosine of an output (default: 0.999)"

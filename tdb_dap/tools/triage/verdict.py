@@ -440,7 +440,7 @@ def _command(files: Files, stages: Sequence[Stage], kind: Kind, first: _First | 
     if kind == "incomplete" and first is None and _broke_off(files, stages):
         if _other_shape(files, stages):
             return "model_transform: check --input_shapes and --channel_format against the model's input"
-        return "model_transform: the last lines that it printed say why it broke off"
+        return "model_transform: its last lines give the reason"
     if any(stage.is_foreign for stage in stages) and first is None:
         return ""
     if kind == "fault":

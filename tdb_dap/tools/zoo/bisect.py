@@ -169,7 +169,7 @@ class Bisection:
         if first.status != "pass":
             raise BadInput(f"{self._builds[0].name}: the first build is wrong already: {first.text or first.status}")
         if last.status == "pass":
-            raise BadInput(f"{self._builds[-1].name}: the last build is right; there is nothing to look for")
+            raise BadInput(f"{self._builds[-1].name}: the last build is right; there is nothing to find")
         while (middle := self._between(low, high)) is not None:
             result = self._result(middle)
             if result is None:
@@ -226,7 +226,7 @@ class Bisection:
         recipe = self._case.recipe
         if recipe is None:
             raise BadInput(
-                f"{self._case.key}: says not how it is compiled; give a zoo file with 'compile', directories of "
+                f"{self._case.key}: has no recipe to compile it; give a zoo file with 'compile', directories of "
                 "compiled models as builds, or --build-command"
             )
         return replace(recipe, environment=(*recipe.environment, ("PATH", str(self._environment(build) / "bin"))))

@@ -337,6 +337,8 @@ export interface GraphNode {
   readonly id: string;
   readonly opcode: string;
   readonly name: string;
+  /** Its name without the path that most names of its subnet begin with. */
+  readonly label: string;
   /** Line of final.mlir. */
   readonly line: number;
   /** Shape of its first result. */

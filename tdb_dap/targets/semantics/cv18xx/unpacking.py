@@ -41,7 +41,7 @@ def unpacked(data: Array, count: int, is_float: bool) -> Array:
     """``count`` numbers, bytes or stored bfloat16; NotSimulated where the data are damaged or of another format."""
     heading = _heading(data)
     if heading.is_float != is_float:
-        raise NotSimulated("compressed data whose heading says another format than the command")
+        raise NotSimulated("compressed data with a heading of another format than the command's")
     blocks = -(-count // BLOCK)
     start = _start(count)
     if kernel.is_active():

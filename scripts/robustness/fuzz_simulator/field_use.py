@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from scripts.robustness.fuzz_simulator.without_effect import reason_of
 from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.errors import TdbError
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.declaration.fields import Conventions, Fields
 from tdb_dap.targets.declaration.instruction_set import Instruction
-from tdb_dap.targets.declaration.without_effect import reason_of
 from tdb_dap.targets.families import FAMILIES
 
 _DRAWS = 800

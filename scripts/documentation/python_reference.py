@@ -1,22 +1,15 @@
-"""Write the reference of docs/python.md from signatures and docstrings.
-
-python -m scripts.generate_python_reference            rewrite it
-python -m scripts.generate_python_reference --check    exit 1 if it is out of date
-"""
+"""The Python interface, from signatures and docstrings."""
 
 from __future__ import annotations
 
 import inspect
 import re
 import sys
-import textwrap
 from collections.abc import Iterator
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import tdb_dap
-from scripts.generated import ROOT, write_or_check
 from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.control.breakpoints import Breakpoints
 from tdb_dap.engine.control.stops import Finding, Stop
@@ -27,10 +20,6 @@ from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.rendering.tables import Table
 from tdb_dap.notebook import InteractiveDebugger
 
-PAGE = ROOT / "docs" / "python.md"
-BEGIN = "<!-- written by scripts/generate_python_reference.py from the docstrings; overwritten -->"
-END = "<!-- end of the reference -->"
-WIDTH = 120
 ANNOTATION = re.compile(r"(: |-> )'([^']*)'")
 
 REFERENCE: tuple[tuple[str, type[Any], str], ...] = (
@@ -59,26 +48,32 @@ REFERENCE: tuple[tuple[str, type[Any], str], ...] = (
 """Heading, class, and its members in the order in which they are listed."""
 
 
-def reference() -> Iterator[str]:
-    """Blocks, to be parted by empty lines."""
-    yield "### `tdb_dap.open`"
+def page() -> str:
+    """The whole page."""
+    return "\n\n".join(_blocks()) + "\n"
+
+
+def _blocks() -> Iterator[str]:
+    yield "# Python interface"
+    yield "What `tdb_dap.open` returns; [how to use it](../python.md)."
+    yield "## `tdb_dap.open`"
     yield _code(_signature("tdb_dap.open", tdb_dap.open))
-    yield textwrap.fill(_text(tdb_dap.open), WIDTH)
+    yield _text(tdb_dap.open)
     for heading, kind, members in REFERENCE:
-        yield f"### {heading}"
-        yield textwrap.fill(_text(kind), WIDTH)
+        yield f"## {heading}"
+        yield _text(kind)
         if members:
             yield "\n".join(_member(kind, name) for name in members.split())
 
 
 def _member(kind: type[Any], name: str) -> str:
-    found = inspect.getattr_static(kind, name)
-    if isinstance(found, property | cached_property):
-        function = found.fget if isinstance(found, property) else found.func
+    member = inspect.getattr_static(kind, name)
+    if isinstance(member, property | cached_property):
+        function = member.fget if isinstance(member, property) else member.func
         title = f"{name}: {inspect.signature(function).return_annotation}"  # type: ignore[arg-type]
     else:
-        function, title = found, _signature(name, found)
-    return textwrap.fill(f"- `{title}`: {_text(function)}", WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        function, title = member, _signature(name, member)
+    return f"- `{title}`: {_text(function)}"
 
 
 def _signature(name: str, function: Any) -> str:
@@ -100,18 +95,3 @@ def _text(thing: Any) -> str:
     if not thing.__doc__:
         sys.exit(f"{thing.__qualname__} has no docstring")
     return " ".join(inspect.cleandoc(thing.__doc__).replace("``", "`").split())
-
-
-def page(text: str) -> str:
-    """The page with a fresh reference."""
-    before, _, rest = text.partition(BEGIN)
-    return "\n\n".join([before + BEGIN, *reference(), END + rest.partition(END)[2]])
-
-
-def texts() -> dict[Path, str]:
-    """The page, as it should be."""
-    return {PAGE: page(PAGE.read_text("utf-8"))}
-
-
-if __name__ == "__main__":
-    sys.exit(write_or_check(__doc__, texts))
