@@ -72,16 +72,25 @@ def are_wanted() -> bool:
     return os.environ.get(SWITCH, "1") != "0"
 
 
-@cache
 def state_of_sources(*folders: Path) -> bytes:
-    """A digest of the sources below some folders, and of the Python that runs them."""
+    """Digests of the sources below some folders, and of the Python that runs them."""
+    return b"".join([_state_of_python(), *map(_state_of, folders)])
+
+
+@cache
+def _state_of_python() -> bytes:
     digest = hashlib.blake2b(f"{sys.version}\n".encode(), digest_size=16)
     with suppress(OSError):  # where Python is a library, as in a browser, there is no such file
         program = os.stat(sys.executable)
         digest.update(f"{program.st_size} {program.st_mtime_ns}\n".encode())
-    rest = list(folders)
-    for folder in rest:
-        with suppress(OSError), os.scandir(folder) as entries:  # a frozen program has no folders
+    return digest.digest()
+
+
+@cache
+def _state_of(folder: Path) -> bytes:
+    digest, rest = hashlib.blake2b(digest_size=16), [folder]
+    for part in rest:
+        with suppress(OSError), os.scandir(part) as entries:  # a frozen program has no folders
             for entry in sorted(entries, key=lambda each: each.name):
                 if entry.name.endswith((".py", ".json")):
                     state = entry.stat()
