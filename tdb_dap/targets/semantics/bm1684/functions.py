@@ -28,17 +28,18 @@ def look_up(x: Operation) -> Array:
 
 @tiu("bm1684.sfu", op.TAYLOR)
 def series(x: Operation) -> Array:
-    """y = c[n-1]; for k = n-2 .. 0: y = y*x + c[k]; result y*x."""
+    """y = c[n-1]; for k = n-2 .. 0: y = y*x + c[k]; result y*x, a float32 whatever the result's format says."""
     refuse(x["input"].dtype is not F32, f"a series of {x['input'].dtype}")
+    refuse(x.dtype.itemsize != 4, f"a series as {x.dtype}")
     table = x["coefficients"].stored
     at_once = elements.series(x["input"].stored, table._replace(bits=table.bits.reshape(1, 1, 1, -1)), False, True)
-    if at_once is not None and x.dtype is F32:
+    if at_once is not None:
         return at_once
     numbers, coefficients = float32.flush(x["input"].numbers), float32.flush(x["coefficients"].numbers)
     total = np.full(numbers.shape, coefficients[-1], np.float32)
     for coefficient in coefficients[-2::-1]:
         total = float32.add(float32.multiply(total, numbers), coefficient)
-    return x.dtype.encode(float32.multiply(total, numbers))
+    return F32.encode(float32.multiply(total, numbers))
 
 
 @tiu("bm1684.sfu", op.TO_INTEGER)
