@@ -77,8 +77,8 @@ class TokenTime(Reported):
     """One token of a completion; the first is the prefill of the prompt.
 
     ``cycles``, ``milliseconds``: of the chip, None where its clock is not known; ``weights_read``: bytes of weights it
-    loads; ``weights_share``: cycles of these loads over all cycles of the DMA; ``nets``, ``kinds``: share of each net, and
-    of each kind of op, of the token's cycles; ``seconds``: that this machine took.
+    loads; ``weights_share``: cycles of these loads over all cycles of the DMA; ``nets``, ``kinds``: share of each net
+    and of each kind of op, of the token's cycles; ``seconds``: that this machine took.
     """
 
     token: int

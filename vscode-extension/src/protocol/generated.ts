@@ -1178,7 +1178,7 @@ export interface TokenShare {
 /**
  * One token of a completion; the first is the prefill of the prompt. `cycles`, `milliseconds`: of the chip, None where
  * its clock is not known; `weights_read`: bytes of weights it loads; `weights_share`: cycles of these loads over all
- * cycles of the DMA; `nets`, `kinds`: share of the token's cycles of each net and of each kind of op; `seconds`: that
+ * cycles of the DMA; `nets`, `kinds`: share of each net and of each kind of op, of the token's cycles; `seconds`: that
  * this machine took.
  */
 export interface TokenTime {
