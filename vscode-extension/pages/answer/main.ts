@@ -168,6 +168,7 @@ async function showTimes(): Promise<void> {
   times.replaceChildren(t("Estimating …"));
   const found = await ask("tdb/tokenTimes").catch(textOf);
   times.replaceChildren(typeof found === "string" ? found : timesTable(found));
+  timesFolded.scrollIntoView({ block: "nearest" });
 }
 
 function show(state: AnswerState): void {
