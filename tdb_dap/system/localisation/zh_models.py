@@ -42,8 +42,9 @@ TEXTS = {
     ),
     "{}: dynamic blocks ({*}): the commands are made while the vendor's runtime runs; add --record FILE.tdbrec, which "
     "runs it there": "{}：动态 block（{*}）：命令在厂商 runtime 运行时生成；请加上 --record FILE.tdbrec，在那里运行",
-    "{}: net {} has {} inputs and {} outputs, which no known form of a language model has": (
-        "{}：网络 {} 有 {} 个输入和 {} 个输出，不是已知形式的语言模型"
+    "{}: net {} has the inputs {*} and {} outputs, which no known form of a language model has; a pipeline file can "
+    "run its nets (--pipeline)": (
+        "{}：网络 {} 的输入为 {*}，有 {} 个输出，不是已知形式的语言模型；可以用流水线文件运行其网络（--pipeline）"
     ),
     "{}: llm runs bmodels, and this is a cvimodel; use run, check or debug": (
         "{}：llm 运行 bmodel，而这是 cvimodel；请使用 run、check 或 debug"

@@ -12,7 +12,6 @@ from tdb_dap.engine.bmodel import Bmodel, RunMode, Stage, TensorInfo
 from tdb_dap.engine.cvimodel import is_cvimodel
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.files.file_bytes import FileBytes
-from tdb_dap.engine.rendering.printable import counted
 from tdb_dap.errors import BadInput
 
 _LAYER = re.compile(r"(block|block_kv|block_cache)_(\d+)")
@@ -161,7 +160,7 @@ def require_attention(where: str, stages: Mapping[str, Stage]) -> None:
         ):
             named = ", ".join(tensor.name for tensor in stage.inputs)
             raise BadInput(
-                f"{where}: net {name} has the inputs {named} and {counted(len(stage.outputs), 'output')}, which no "
+                f"{where}: net {name} has the inputs {named} and {len(stage.outputs)} outputs, which no "
                 "known form of a language model has; a pipeline file can run its nets (--pipeline)"
             )
 

@@ -168,10 +168,8 @@ class Wanted:
         """Tensors of the same shape; tables of layers with another rotary embedding."""
         if constant.tensor in _TABLES:
             rotary = self._model.config.rotary
-            layers = sorted(
-                {one.frequencies.tobytes(): layer for layer, one in reversed([*enumerate(rotary)])}.values()
-            )
-            return [(f"the table of layer {layer}", partial(self._some_table, constant, layer)) for layer in layers]
+            first = {one.frequencies.tobytes(): layer for layer, one in reversed([*enumerate(rotary)])}
+            return [(f"the table of layer {one}", partial(self._some_table, constant, one)) for one in first.values()]
         return [
             (name.removesuffix(".weight"), partial(self._weights.read, name))
             for name in self._weights.like(constant.tensor)[:_MOST_OTHERS]
