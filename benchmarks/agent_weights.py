@@ -29,7 +29,7 @@ Edit = Callable[[Constant, Random], None]
 
 
 def _words(of: Words) -> Array:
-    stored: Array = of.held.view(np.uint16) if of.type == "bf16" else of.held
+    stored: Array = of.held.view(np.uint16) if of.type in ("bf16", "f16") else of.held
     return stored.reshape(of.shape)
 
 

@@ -38,7 +38,7 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], ...]] = {
 }
 """What each request is sent with; a request without a row is sent without arguments."""
 
-LANGUAGE_MODELS = {"tdb/answer", "tdb/logits"}
+LANGUAGE_MODELS = {"tdb/answer", "tdb/logits", "tdb/tokenTimes"}
 """Answered only for a language model, by a test of their own."""
 
 
@@ -96,4 +96,5 @@ def test_an_answer_is_of_its_declared_type(client: DapClient) -> None:
     client.expect_stopped("goto")
     is_declared("tdb/answer", client.request("tdb/answer"))
     is_declared("tdb/logits", client.request("tdb/logits"))
+    is_declared("tdb/tokenTimes", client.request("tdb/tokenTimes"))
     client.disconnect()

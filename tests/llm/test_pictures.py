@@ -245,3 +245,30 @@ def test_a_run_that_shows_a_picture_needs_it(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="the run shows a picture"):
         require_pictures(made, None)
     assert NetStep("vit", token=0) in made.schedule.steps
+
+
+@pytest.mark.parametrize("suffix", ["png", "jpg"])
+def test_a_picture_is_decoded_and_resized(suffix: str, tmp_path: Path) -> None:
+    """Transparency and grey become RGB, a size that the net does not take one that it does."""
+    from PIL import Image
+
+    numbers = np.load(picture(tmp_path))
+    array, decoded = tmp_path / "picture.npy", tmp_path / f"picture.{suffix}"
+    modes = ("RGB", "RGBA") if suffix == "png" else ("RGB",)
+    _, expected = read_picture(read_model(VISION), TEXT, array, None)
+    assert expected is not None
+    for mode in modes:
+        Image.fromarray(numbers).convert(mode).save(decoded, quality=100, subsampling=0)
+        prompt, pictures = read_picture(read_model(VISION), TEXT, decoded, None)
+        assert pictures is not None
+        assert pictures.patches == expected.patches
+        difference = np.abs(pictures.inputs["input_states"] - expected.inputs["input_states"]).max()
+        assert difference == 0 if suffix == "png" else difference < 0.1
+    Image.fromarray(numbers).convert("L").resize((403, 197)).save(decoded)
+    prompt, pictures = read_picture(read_model(VISION), TEXT, decoded, None)
+    assert pictures is not None
+    assert 0 < pictures.patches <= 96
+    assert len(prompt) == len(TEXT) - 1 + pictures.patches // 4
+    decoded.write_bytes(decoded.read_bytes()[:100])
+    with pytest.raises(BadInput, match=rf"picture\.{suffix}: cannot be used: "):
+        read_picture(read_model(VISION), TEXT, decoded, None)

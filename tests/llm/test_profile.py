@@ -53,6 +53,11 @@ def test_a_token_reads_the_weights_once(folder: Path) -> None:
     assert matrices <= tokens.tokens[2].weights_read < 1.3 * matrices
     assert tokens.tokens[0].weights_read > 0
     assert all(0 < one.weights_share < 1 for one in tokens.tokens)
+    for one in tokens.tokens:
+        for shares in (one.nets, one.kinds):
+            assert sum(shares.values()) == pytest.approx(1)
+    assert "block_cache_*" in tokens.tokens[1].nets
+    assert "block_cache_*" not in tokens.tokens[0].nets
 
 
 def test_rates_are_of_the_tokens_after_the_prompt() -> None:

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.float_model.model import FloatModel
 from tdb_dap.tools.float_model.safetensors_file import SafetensorsFile
+from tdb_dap.tools.llm.language_model import read_model, require_attention
 from tests.command_line import tdb_dap
 from tests.llm.models import DYNAMIC, LLAMA, QWEN, SAMPLE, copied
 
@@ -125,3 +127,14 @@ def test_any_header_gives_numbers_or_an_error(
         file = SafetensorsFile(path)
         for name in file.names:
             file.read(name)
+
+
+@pytest.mark.parametrize("net", ["block_0", "block_cache_1", "lm_head"])
+def test_blocks_without_attention_are_refused_by_their_inputs(net: str) -> None:
+    """A recurrent state in some of them, as in Qwen 3.5, or a convolution, as in LFM2."""
+    nets = read_model(QWEN).nets
+    require_attention("x.bmodel", nets)
+    state = replace(nets[net].inputs[0], name="recurrent_states")
+    changed = replace(nets[net], inputs=(nets[net].inputs[0], state), outputs=nets[net].outputs[:2])
+    with pytest.raises(BadInput, match=rf"net {net} has the inputs .*, recurrent_states.*; a pipeline file can run"):
+        require_attention("x.bmodel", {**nets, net: changed})

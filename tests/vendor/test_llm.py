@@ -32,9 +32,10 @@ def test_every_output_of_every_launch_is_equal(folder: Path, tmp_path: Path) -> 
         assert stored == wanted, launch.title
 
 
-def test_every_output_with_a_picture_is_equal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [(112, 168), (56, 140)], ids=["full", "padded"])
+def test_every_output_with_a_picture_is_equal(size: tuple[int, int], tmp_path: Path) -> None:
     model = read_model(VISION)
-    image = write_picture(tmp_path / "picture.npy")
+    image = write_picture(tmp_path / "picture.npy", *size)
     prompt, pictures = read_picture(model, (5, 93, 91, 94), image, None)
     results = record_answer(model, answer(model, prompt, 2, pictures=pictures), tmp_path / "run.tdbrec")
     _, made = program(VISION, 2, prompt=prompt, pictures=pictures)

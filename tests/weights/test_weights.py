@@ -315,3 +315,15 @@ def test_the_packed_outputs_of_a_product_that_is_cut_are_traced() -> None:
         report = WeightsReport()
         judge(replace(whole, tensor=f"{base}{suffix}.weight"), Wanted(reference), report)
         assert (report.proven, len(report.untraced)) == counts
+
+
+def test_a_table_of_another_layer_is_named() -> None:
+    """Converters that give every layer the rotary embedding of one of them."""
+    model = read_model(QWEN)
+    reference = FloatModel(float_model(QWEN).folder, room=model.room)
+    first = reference.config.rotary[0]
+    reference.config = replace(reference.config, rotary=(first, replace(first, frequencies=first.frequencies * 0.1)))
+    report = check_weights(Bmodel(model.context.bmodel), model.nets, sources_of(model), reference)
+    named = {(fault.net, fault.tensor, fault.guess) for fault in report.faults}
+    assert named >= {("block_cache_1", f"rotary_{of}.weight", "holds the table of layer 0") for of in ("cos", "sin")}
+    assert not any(net.endswith("_0") for net, _, _ in named)

@@ -1,7 +1,7 @@
 import "./vscode";
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { firstWrong, keyOf, promptOf, rowOf, stripOf, tokenText } from "../pages/answer/model";
+import { firstWrong, keyOf, promptOf, rowOf, shareRows, stripOf, tokenText } from "../pages/answer/model";
 import { answerConfiguration } from "../src/panels/asking";
 import type { AnsweringLaunch, AnswerState } from "../src/protocol/generated";
 
@@ -91,5 +91,34 @@ describe("a prompt as it is typed", () => {
     assert.equal(tokenText(7, null), "#7");
     assert.equal(tokenText(7, ""), "#7");
     assert.equal(tokenText(7, " the"), " the");
+  });
+});
+
+describe("the strip of times", () => {
+  it("has weights, nets and kinds of ops, but none that take next to nothing of every token", () => {
+    const rows = shareRows({
+      milliseconds: [2, 1],
+      weights: [0.5, 0.9],
+      weightsRead: [100, 100],
+      nets: [
+        { name: "block_*", shares: [0.9, 0] },
+        { name: "block_cache_*", shares: [0, 0.6] },
+      ],
+      kinds: [
+        { name: "tpu.MatMul", shares: [0.019, 0.021] },
+        { name: "tpu.Add", shares: [0.001, 0.002] },
+      ],
+      rate: 1000,
+    });
+    assert.deepEqual(
+      rows.map(({ kind, name }) => [kind, name]),
+      [
+        ["weights", ""],
+        ["net", "block_*"],
+        ["net", "block_cache_*"],
+        ["op", "tpu.MatMul"],
+      ],
+    );
+    assert.deepEqual(rows[0]?.shares, [0.5, 0.9]);
   });
 });

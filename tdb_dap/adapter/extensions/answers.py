@@ -1,4 +1,6 @@
-"""The answer of a language model, as far as it has got: ``tdb/answer`` and ``tdb/logits`` of docs/requests.md."""
+"""The answer of a language model, as far as it has got: ``tdb/answer``, ``tdb/logits`` and ``tdb/tokenTimes`` of
+docs/requests.md.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ import numpy as np
 
 from tdb_dap.adapter.console.verbs import count, verb
 from tdb_dap.adapter.extensions.model_contents import entry_of
+from tdb_dap.adapter.extensions.profile import Estimates
 from tdb_dap.adapter.protocol.model import ProtocolModel
 from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.session.answering import Answering
@@ -16,7 +19,7 @@ from tdb_dap.adapter.session.handlers import request
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tdb_dap.adapter.protocol.answer_responses import (
         AnsweredToken,
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
         AnswerState,
         LogitCandidate,
         Logits,
+        TokenShare,
+        TokenTimes,
     )
     from tdb_dap.adapter.session.handles import Frame
     from tdb_dap.adapter.session.session import Session
@@ -40,6 +45,10 @@ _WITH_MASK = 3
 
 class AnswerArguments(ProtocolModel, kw_only=True):
     """Arguments of `tdb/answer`: none."""
+
+
+class TokenTimesArguments(ProtocolModel, kw_only=True):
+    """Arguments of `tdb/tokenTimes`: none."""
 
 
 class LogitsArguments(ProtocolModel, kw_only=True):
@@ -137,6 +146,29 @@ def logits(session: Session, arguments: LogitsArguments) -> Logits:
         "expression": expression,
         "candidates": [_candidate(session, one) for one in candidates],
     }
+
+
+@request("tdb/tokenTimes", while_running="wait")
+def token_times(session: Session, arguments: TokenTimesArguments) -> TokenTimes:
+    """Estimated times of the chip for each token, by net and by kind of op, with the share of loading weights."""
+    from tdb_dap.tools.profile.profiling import Profile
+    from tdb_dap.tools.profile.tokens import tokens_of
+
+    passes, costs = _float_reference(session).passes, session.feature(Estimates).of(session)
+    profile = Profile(session.debugger.program, progress=lambda done: session.check_withdrawn(), costs=costs)
+    times = tokens_of(profile, passes, ())
+    return {
+        "milliseconds": [one.milliseconds for one in times.tokens],
+        "weights": [one.weights_share for one in times.tokens],
+        "weightsRead": [one.weights_read for one in times.tokens],
+        "nets": [_share(net.net, [one.nets for one in times.tokens]) for net in times.nets],
+        "kinds": [_share(kind.opcode, [one.kinds for one in times.tokens]) for kind in times.kinds],
+        "rate": times.rate,
+    }
+
+
+def _share(name: str, tokens: Sequence[Mapping[str, float]]) -> TokenShare:
+    return {"name": name, "shares": [shares.get(name, 0.0) for shares in tokens]}
 
 
 def _candidates(session: Session, most: int) -> tuple[int, str, list[Candidate]]:

@@ -1,4 +1,4 @@
-"""Bodies of ``tdb/answer`` and ``tdb/logits``."""
+"""Bodies of ``tdb/answer``, ``tdb/logits`` and ``tdb/tokenTimes``."""
 
 from __future__ import annotations
 
@@ -79,3 +79,30 @@ class Logits(TypedDict):
     expression: str
     """The tensor of all of them."""
     candidates: list[LogitCandidate]
+
+
+@exact
+class TokenShare(TypedDict):
+    """A net, all blocks of a kind, or a kind of op."""
+
+    name: str
+    """Empty: commands of no op."""
+    shares: list[float]
+    """Of the cycles of each token."""
+
+
+@exact
+class TokenTimes(TypedDict):
+    """Body of `tdb/tokenTimes`: estimated times of the chip for each token of an answer, the prompt first."""
+
+    milliseconds: list[float | None]
+    """Null where the clock is not known."""
+    weights: list[float]
+    """Share of the DMA's cycles that loads weights."""
+    weightsRead: list[int]
+    """Bytes of weights that are loaded."""
+    nets: list[TokenShare]
+    """The one that takes longest first."""
+    kinds: list[TokenShare]
+    rate: float | None
+    """Tokens per second after the prompt."""

@@ -86,7 +86,7 @@ class Accesses:
         for ordinal in range(start, min(start + _CHUNK, len(self._commands))):
             for view in views_of(self._commands[ordinal], is_write):
                 try:
-                    first, last = _hull(view)
+                    first, last = hull(view)
                 except BadAccess:  # a view that has no place in memory touches none
                     continue
                 core = 0 if view.space.is_shared else view.core
@@ -107,7 +107,7 @@ def views_of(command: Command, is_write: bool) -> list[View]:
     return [operand for operand in operands if isinstance(operand, View) and operand.size]
 
 
-def _hull(view: View) -> tuple[int, int]:
+def hull(view: View) -> tuple[int, int]:
     """First byte, and the one after the last."""
     share = view.dtype.per_byte
     itemsize = 1 if share > 1 else view.dtype.itemsize

@@ -8,7 +8,7 @@ launch.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -26,6 +26,7 @@ from tdb_dap.engine.hardware.memory import Bytes, Memory, Region
 from tdb_dap.engine.hardware.strides import contiguous
 from tdb_dap.engine.hardware.target import Description, Message, Target
 from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.engine.program.accesses import hull, views_of
 from tdb_dap.engine.program.program import Launch, Program, Subnet
 from tdb_dap.engine.program.recorded_events import (
     Expected,
@@ -238,7 +239,7 @@ class RecordedProgram(Program):
             for tensor in (*launch.info.inputs, *launch.info.outputs)
             if tensor.size
         ]
-        extents = list(merged_extents([*self.events.extents, *tensors], Space.GLOBAL, GRAIN))
+        extents = list(merged_extents([*self.events.extents, *tensors, *self._copied_on], Space.GLOBAL, GRAIN))
         size = sum(stop - start for start, stop in extents)
         if size > limits.DEVICE_MEMORY:
             raise BadInput(
@@ -246,6 +247,19 @@ class RecordedProgram(Program):
                 f"{limits.readable(limits.DEVICE_MEMORY)}; is the file damaged?"
             )
         return extents
+
+    @property
+    def _copied_on(self) -> Iterator[Piece]:
+        """DDR that launches read which were given zeros: a runtime copies inputs on, and of zeros no event tells."""
+        actions = self.events.actions
+        for launch in self.events.launches:
+            ordinals = range(launch.start, launch.stop)
+            if any(o in actions and actions[o].place is not None and not actions[o].pieces for o in ordinals):
+                for command in self.commands[launch.start : launch.stop]:
+                    for view in views_of(command, False) if command.engine != "tiu" else ():
+                        if view.space is Space.GLOBAL:
+                            first, stop = hull(view)
+                            yield Piece(Space.GLOBAL, 0, first, stop - first, None)
 
     def ddr_regions(self, to_write: bool = False) -> list[Region]:
         regions = [

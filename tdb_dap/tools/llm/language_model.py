@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -99,17 +99,7 @@ def read_model(given: Path) -> LanguageModel:
     table = _table(context.bmodel.parent) if "embedding" not in stages else None
     layers = _layers(stages, where, table is not None)
     prefill, decode = stages["block_0"], stages["block_cache_0"]
-    for name, stage, inputs, outputs in (
-        ("block_0", prefill, (2, 3), 3),
-        ("block_cache_0", decode, (5,), 3),
-        ("lm_head", stages["lm_head"], (1,), 1),
-        *([("block_kv_0", stages["block_kv_0"], (4,), 3)] if "block_kv_0" in stages else []),
-    ):
-        if len(stage.inputs) not in inputs or len(stage.outputs) != outputs:
-            raise BadInput(
-                f"{where}: net {name} has {len(stage.inputs)} inputs and {len(stage.outputs)} outputs, which no known "
-                "form of a language model has"
-            )
+    require_attention(where, stages)
     hidden, line = prefill.inputs[0].shape[-1], 1
     for extent in decode.inputs[3].shape[2:]:
         line *= extent
@@ -157,6 +147,22 @@ def _table(folder: Path) -> Path | None:
 def is_language_model(nets: Iterable[str]) -> bool:
     """Whether these are the names of a language model's nets."""
     return {"block_0", "block_cache_0", "lm_head"} <= set(nets)
+
+
+def require_attention(where: str, stages: Mapping[str, Stage]) -> None:
+    """BadInput with the inputs of the first net that no model of attention has, such as a recurrent state."""
+    borders = {"block": ((2, 3), 3), "block_cache": ((5,), 3), "block_kv": ((4,), 3)}
+    for name, stage in stages.items():
+        block = _LAYER.fullmatch(name)
+        inputs, outputs = borders[block[1]] if block is not None else ((1,), 1)
+        if (block is not None or name == "lm_head") and (
+            len(stage.inputs) not in inputs or len(stage.outputs) != outputs
+        ):
+            named = ", ".join(tensor.name for tensor in stage.inputs)
+            raise BadInput(
+                f"{where}: net {name} has the inputs {named} and {len(stage.outputs)} outputs, which no "
+                "known form of a language model has; a pipeline file can run its nets (--pipeline)"
+            )
 
 
 def bmodel_in(given: Path) -> Path:

@@ -77,7 +77,8 @@ class TokenTime(Reported, frozen=True, kw_only=True):
     """One token of a completion; the first is the prefill of the prompt.
 
     ``cycles``, ``milliseconds``: of the chip, None where its clock is not known; ``weights_read``: bytes of weights it
-    loads; ``weights_share``: cycles of these loads over all cycles of the DMA; ``seconds``: that this machine took.
+    loads; ``weights_share``: cycles of these loads over all cycles of the DMA; ``nets``, ``kinds``: share of each net
+    and of each kind of op, of the token's cycles; ``seconds``: that this machine took.
     """
 
     token: int
@@ -87,6 +88,8 @@ class TokenTime(Reported, frozen=True, kw_only=True):
     milliseconds: float | None
     weights_read: int
     weights_share: float
+    nets: dict[str, float]
+    kinds: dict[str, float]
     seconds: float | None
 
 

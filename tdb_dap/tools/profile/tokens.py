@@ -27,13 +27,17 @@ def tokens_of(profile: Profile, passes: Sequence[Sequence[Launch]], seconds: Seq
     kinds: dict[str, list[Timed]] = {}
     stopped = 0.0
     for number, own in enumerate(passes):
-        commands: list[Timed] = []
+        own_nets: dict[str, list[Timed]] = {}
+        own_kinds: dict[str, list[Timed]] = {}
         for launch in own:
             of_launch = profile.commands[launch.start : launch.stop]
-            commands += of_launch
+            own_nets.setdefault(_kind_of(launch.net), []).extend(of_launch)
             nets.setdefault(_kind_of(launch.net), []).append(of_launch)
+        commands = [timed for group in own_nets.values() for timed in group]
         for timed in commands:
-            kinds.setdefault(timed.record.opcode if timed.record is not None else "", []).append(timed)
+            own_kinds.setdefault(timed.record.opcode if timed.record is not None else "", []).append(timed)
+        for opcode, group in own_kinds.items():
+            kinds.setdefault(opcode, []).extend(group)
         loads = [(timed, size) for timed in commands if (size := weights.read_by(timed))]
         # What the host does between two tokens takes no time of the chip.
         end = max((timed.span.stop for timed in commands), default=stopped)
@@ -48,6 +52,8 @@ def tokens_of(profile: Profile, passes: Sequence[Sequence[Launch]], seconds: Seq
                 milliseconds=profile.milliseconds(cycles),
                 weights_read=sum(size for _, size in loads),
                 weights_share=sum(timed.cycles for timed, _ in loads) / dma if dma else 0.0,
+                nets=_shares(own_nets),
+                kinds=_shares(own_kinds),
                 seconds=seconds[number] if number < len(seconds) else None,
             )
         )
@@ -62,6 +68,13 @@ def tokens_of(profile: Profile, passes: Sequence[Sequence[Launch]], seconds: Seq
         rate=1e3 * len(times) / sum(times) if times else None,
         simulated_rate=len(simulated) / sum(simulated) if simulated else None,
     )
+
+
+def _shares(groups: dict[str, list[Timed]]) -> dict[str, float]:
+    """Of the cycles of all groups, those of each."""
+    cycles = {name: sum(timed.cycles for timed in group) for name, group in groups.items()}
+    everything = sum(cycles.values()) or 1.0
+    return {name: own / everything for name, own in cycles.items()}
 
 
 def _kind_of(net: str) -> str:

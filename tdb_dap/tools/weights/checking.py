@@ -165,7 +165,11 @@ class Wanted:
         )
 
     def others(self, constant: Constant) -> Candidates:
-        """Tensors of the same shape."""
+        """Tensors of the same shape; tables of layers with another rotary embedding."""
+        if constant.tensor in _TABLES:
+            rotary = self._model.config.rotary
+            first = {one.frequencies.tobytes(): layer for layer, one in reversed([*enumerate(rotary)])}
+            return [(f"the table of layer {one}", partial(self._some_table, constant, one)) for one in first.values()]
         return [
             (name.removesuffix(".weight"), partial(self._weights.read, name))
             for name in self._weights.like(constant.tensor)[:_MOST_OTHERS]
@@ -177,10 +181,17 @@ class Wanted:
     def _table(self, constant: Constant) -> Array | None:
         """Cosines or sines by position and by pair of numbers, as often as the converter has each."""
         block = _BLOCK.fullmatch(constant.net)
-        if block is None or not isinstance(constant, FloatConstant):
+        return self._table_of(constant, int(block[1])) if block is not None else None
+
+    def _some_table(self, constant: Constant, layer: int) -> Array:
+        table = self._table_of(constant, layer)
+        return np.zeros(0, np.float32) if table is None else table
+
+    def _table_of(self, constant: Constant, layer: int) -> Array | None:
+        if not isinstance(constant, FloatConstant):
             return None
         positions, width = constant.words.shape[0], constant.words.shape[-1] * constant.words.shape[-2]
-        table = self._model.config.rotary[int(block[1])].table(np.arange(positions), self._model.room or positions)
+        table = self._model.config.rotary[layer].table(np.arange(positions), self._model.room or positions)
         which = table[_TABLES.index(constant.tensor)]
         return np.tile(which, (1, width // which.shape[1])).astype(np.float32) if width % which.shape[1] == 0 else None
 

@@ -48,6 +48,17 @@ describe("a language model", () => {
     await eventually("the words", async () => (await view.locator(".details").innerText()) === "token 1 · block_cache_1 · not compared");
   });
 
+  step("shows the time of each token, by net and by kind of op", async () => {
+    await view.getByText("Time per Token").click();
+    await view.locator(".times tbody tr.net", { hasText: "block_cache_*" }).waitFor({ timeout: 60_000 });
+    const cells = await view.locator(".times tbody tr.weights td").allInnerTexts();
+    assert.equal(cells.length, 4);
+    assert.ok(cells.every((text) => /^\d+ %$/.test(text)), cells.join());
+    assert.ok((await view.locator(".times tbody tr.op").count()) > 0);
+    await workbench.shot("answer-times");
+    await view.getByText("Time per Token").click();
+  });
+
   step("names the op that is wrong, beside the float model, and goes there", async () => {
     await view.getByText("Compare with the Float Model").click();
     const input = page.locator(".quick-input-widget input").first();

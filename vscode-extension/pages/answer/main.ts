@@ -10,6 +10,7 @@ import { follow, travel, viewTensor } from "../shared/session";
 import { count } from "../shared/text";
 import { firstWrong, promptOf, stripOf, tokenText, type Cell } from "./model";
 import { stateText, StripTable } from "./strip";
+import { timesTable } from "./times";
 
 /** While the program runs, the page looks how far it has got. */
 const POLL_MILLISECONDS = 1000;
@@ -34,6 +35,13 @@ const verdict = html("div", { class: "verdict" });
 const text = html("p", { class: "answer", "aria-live": "polite" });
 const details = html("p", { class: "details status", "aria-live": "polite" });
 const candidates = html("section", { class: "candidates" });
+const times = html("div", { class: "strip" });
+const timesFolded = html(
+  "details",
+  { class: "times", toggle: () => void showTimes() },
+  html("summary", {}, t("Time per Token")),
+  times,
+);
 const strip = new StripTable({
   chosen: ({ launch }) => {
     travel(launch.look);
@@ -78,12 +86,15 @@ document.body.append(
   verdict,
   html("main", {}, strip.element, candidates),
   details,
+  timesFolded,
 );
 
 follow({
   load: (debugged) => {
     isDebugged = debugged;
     seen = -1;
+    timesFolded.open = false;
+    times.replaceChildren();
     return load();
   },
   stopped: load,
@@ -148,10 +159,21 @@ function clear(why: string): void {
   candidates.replaceChildren();
   strip.show({ rows: [], tokens: [], cells: new Map() });
   strip.element.hidden = true;
+  timesFolded.hidden = true;
+}
+
+/** Estimated when they are first looked at: all commands of the answer have to be. */
+async function showTimes(): Promise<void> {
+  if (!timesFolded.open || times.hasChildNodes() || !isDebugged) return;
+  times.replaceChildren(t("Estimating …"));
+  const found = await ask("tdb/tokenTimes").catch(textOf);
+  times.replaceChildren(typeof found === "string" ? found : timesTable(found));
+  timesFolded.scrollIntoView({ block: "nearest" });
 }
 
 function show(state: AnswerState): void {
   strip.element.hidden = false;
+  timesFolded.hidden = false;
   trouble.textContent = "";
   const known = state.tokens.filter(({ id }) => id !== null).length;
   status.textContent = t("{0} of {1} tokens", known, state.tokens.length);

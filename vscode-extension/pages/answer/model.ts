@@ -1,5 +1,5 @@
 /** An answer as a strip: a column for each token, a row for each kind of net. */
-import type { AnsweredToken, AnsweringLaunch, AnswerState } from "../../src/protocol/generated";
+import type { AnsweredToken, AnsweringLaunch, AnswerState, TokenShare, TokenTimes } from "../../src/protocol/generated";
 
 /** A launch in the strip; several of one row and token are one cell, as bad as the worst of them. */
 export interface Cell {
@@ -53,4 +53,23 @@ export function promptOf(typed: string): string | number[] {
 export function tokenText(id: number | null, text: string | null): string {
   if (id === null) return "…";
   return text === null || text === "" ? `#${String(id)}` : text;
+}
+
+/** A row of the strip of times: a share of each token's time. */
+export interface ShareRow {
+  readonly kind: "weights" | "net" | "op";
+  readonly name: string;
+  readonly shares: readonly number[];
+}
+
+/** Nets and kinds of ops that take less of every token have no row. */
+const LEAST_SHARE = 0.02;
+
+/** Loading weights, then nets, then kinds of ops. */
+export function shareRows({ weights, nets, kinds }: TokenTimes): ShareRow[] {
+  const rows = (kind: ShareRow["kind"], all: readonly TokenShare[]) =>
+    all
+      .filter(({ shares }) => Math.max(0, ...shares) >= LEAST_SHARE)
+      .map(({ name, shares }): ShareRow => ({ kind, name, shares }));
+  return [{ kind: "weights", name: "", shares: weights }, ...rows("net", nets), ...rows("op", kinds)];
 }

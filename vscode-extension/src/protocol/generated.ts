@@ -32,6 +32,7 @@ export interface Requests {
   readonly "tdb/time": { readonly arguments: TimeArguments; readonly body: TimePoint };
   readonly "tdb/timeline": { readonly arguments: TimelineArguments; readonly body: CommandOrder };
   readonly "tdb/times": { readonly arguments: TimesArguments; readonly body: CommandTimes };
+  readonly "tdb/tokenTimes": { readonly arguments: TokenTimesArguments; readonly body: TokenTimes };
   readonly "tdb/trace": { readonly arguments: TraceArguments; readonly body: TraceBody };
   readonly "tdb/travel": { readonly arguments: TravelArguments; readonly body: undefined };
 }
@@ -1167,10 +1168,19 @@ export interface TimesArguments {
   readonly milliseconds?: number | undefined;
 }
 
+/** A net, all blocks of a kind, or a kind of op. */
+export interface TokenShare {
+  /** Empty: commands of no op. */
+  readonly name: string;
+  /** Of the cycles of each token. */
+  readonly shares: readonly number[];
+}
+
 /**
  * One token of a completion; the first is the prefill of the prompt. `cycles`, `milliseconds`: of the chip, None where
  * its clock is not known; `weights_read`: bytes of weights it loads; `weights_share`: cycles of these loads over all
- * cycles of the DMA; `seconds`: that this machine took.
+ * cycles of the DMA; `nets`, `kinds`: share of each net and of each kind of op, of the token's cycles; `seconds`: that
+ * this machine took.
  */
 export interface TokenTime {
   readonly token: number;
@@ -1180,8 +1190,27 @@ export interface TokenTime {
   readonly milliseconds: number | null;
   readonly weights_read: number;
   readonly weights_share: number;
+  readonly nets: Readonly<Record<string, unknown>>;
+  readonly kinds: Readonly<Record<string, unknown>>;
   readonly seconds: number | null;
 }
+
+/** Body of `tdb/tokenTimes`: estimated times of the chip for each token of an answer, the prompt first. */
+export interface TokenTimes {
+  /** Null where the clock is not known. */
+  readonly milliseconds: readonly (number | null)[];
+  /** Share of the DMA's cycles that loads weights. */
+  readonly weights: readonly number[];
+  /** Bytes of weights that are loaded. */
+  readonly weightsRead: readonly number[];
+  /** The one that takes longest first. */
+  readonly nets: readonly TokenShare[];
+  readonly kinds: readonly TokenShare[];
+  /** Tokens per second after the prompt. */
+  readonly rate: number | null;
+}
+
+export type TokenTimesArguments = Readonly<Record<string, never>>;
 
 /** A completion. `rate`: tokens per second of the chip after the first; `simulated_rate`: of this machine. */
 export interface TokensProfile {

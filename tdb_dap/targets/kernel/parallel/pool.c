@@ -1,5 +1,6 @@
 /* Workers are started once, stay until the process ends, and touch neither Python objects nor the GIL. Between two pieces of
- * work they spin for some microseconds, so that short commands can be shared, too; then they sleep on a lock. Threads and
+ * work they spin for some microseconds, so that short commands can be shared, too; then they sleep on a lock, as does the thread
+ * that waits for their last part: the system may have stopped a worker in the middle of it. Threads and
  * locks are CPython's, which has them on every system. docs/decisions/thread-pool.md says why this is no library. */
 
 #define PY_SSIZE_T_CLEAN
@@ -34,15 +35,12 @@ static struct {
 #define CPU_PAUSE() ((void)0)
 #endif
 
-#if defined(_WIN32)
-__declspec(dllimport) int __stdcall SwitchToThread(void);
-#define THREAD_YIELD() ((void)SwitchToThread())
-#else
-#include <sched.h>
-#define THREAD_YIELD() ((void)sched_yield())
-#endif
-
 #define SPIN_ROUNDS 4000 /* about 50 us */
+
+typedef struct {
+    PyThread_type_lock lock;
+    _Atomic int64_t sleeps;
+} Sleeper;
 
 /* ``shares``: of each thread (number of the work, part after its last one, its next one), 32 and twice 16 bits: who takes a part
  * compares all of it, so that no part of a work that is over can be taken. Threads begin with their own share, so that what
@@ -54,11 +52,31 @@ static struct {
     ParallelTask task;
     void *of;
     int started;
-    struct {
-        PyThread_type_lock lock;
-        _Atomic int64_t sleeps;
-    } workers[MOST_WORKERS];
+    Sleeper workers[MOST_WORKERS], caller;
 } pool;
+
+/* Sleep until woken, unless ``is_over``. Whoever clears ``sleeps`` decides whether the lock is released. */
+static void sleep_unless(Sleeper *sleeper, int (*is_over)(int), int number)
+{
+    atomic_store(&sleeper->sleeps, 1);
+    if (!is_over(number) || !atomic_exchange(&sleeper->sleeps, 0))
+        PyThread_acquire_lock(sleeper->lock, WAIT_LOCK);
+}
+
+static void wake(Sleeper *sleeper)
+{
+    if (atomic_load(&sleeper->sleeps) && atomic_exchange(&sleeper->sleeps, 0))
+        PyThread_release_lock(sleeper->lock);
+}
+
+/* A lock that is held; 0: there is none. */
+static int prepare_sleeper(Sleeper *sleeper)
+{
+    if (!sleeper->lock && (sleeper->lock = PyThread_allocate_lock()))
+        PyThread_acquire_lock(sleeper->lock, WAIT_LOCK);
+    atomic_store(&sleeper->sleeps, 0);
+    return sleeper->lock != NULL;
+}
 
 static int64_t end_in(int64_t share) { return share >> 16 & 0xffff; }
 static int64_t next_in(int64_t share) { return share & 0xffff; }
@@ -70,10 +88,18 @@ static void run_parts(int own)
         _Atomic int64_t *share = &pool.shares[(own + i) % MOST_WORKERS];
         for (int64_t seen = atomic_load(share); next_in(seen) < end_in(seen); seen = atomic_load(share))
             if (atomic_compare_exchange_strong(share, &seen, seen + 1)) {
-                pool.task(pool.of, next_in(seen), pool.parts);
-                atomic_fetch_add(&pool.done, 1);
+                const int64_t parts = pool.parts; /* those of the next work, as soon as this part is done */
+                pool.task(pool.of, next_in(seen), parts);
+                if (atomic_fetch_add(&pool.done, 1) + 1 == parts)
+                    wake(&pool.caller);
             }
     }
+}
+
+static int is_done(int number)
+{
+    (void)number;
+    return atomic_load(&pool.done) >= pool.parts;
 }
 
 static int has_work(int own)
@@ -93,12 +119,8 @@ static void worker_main(void *number)
         run_parts(own + 1);
         for (int round = 0; round < SPIN_ROUNDS && atomic_load(&pool.is_open) && !has_work(own + 1); round++)
             CPU_PAUSE();
-        if (has_work(own + 1))
-            continue;
-        atomic_store(&pool.workers[own].sleeps, 1);
-        if (has_work(own + 1) && atomic_exchange(&pool.workers[own].sleeps, 0))
-            continue;
-        PyThread_acquire_lock(pool.workers[own].lock, WAIT_LOCK); /* until it is woken */
+        if (!has_work(own + 1))
+            sleep_unless(&pool.workers[own], has_work, own + 1);
     }
 }
 
@@ -107,16 +129,9 @@ static void start_workers(void)
 {
     while (pool.started + 1 < configuration.workers && pool.started + 1 < MOST_WORKERS) {
         const int own = pool.started;
-        if (!pool.workers[own].lock)
-            pool.workers[own].lock = PyThread_allocate_lock();
-        if (!pool.workers[own].lock)
+        if (!prepare_sleeper(&pool.caller) || !prepare_sleeper(&pool.workers[own]) ||
+            PyThread_start_new_thread(worker_main, (void *)(intptr_t)own) == (unsigned long)-1)
             return;
-        PyThread_acquire_lock(pool.workers[own].lock, WAIT_LOCK);
-        atomic_store(&pool.workers[own].sleeps, 0);
-        if (PyThread_start_new_thread(worker_main, (void *)(intptr_t)own) == (unsigned long)-1) {
-            PyThread_release_lock(pool.workers[own].lock);
-            return;
-        }
         pool.started++;
     }
 }
@@ -196,14 +211,13 @@ void parallel_for(int has_pool, int64_t parts, ParallelTask task, void *of)
             atomic_store(&pool.shares[i], (int64_t)(pool.number << 32 | end << 16 | first));
         }
         for (int i = 0; i < threads - 1; i++)
-            if (atomic_load(&pool.workers[i].sleeps) && atomic_exchange(&pool.workers[i].sleeps, 0))
-                PyThread_release_lock(pool.workers[i].lock);
+            wake(&pool.workers[i]);
         run_parts(0);
-        for (int round = 0; atomic_load(&pool.done) < parts; round++)
+        for (int round = 0; !is_done(0); round++)
             if (round < SPIN_ROUNDS)
                 CPU_PAUSE();
             else
-                THREAD_YIELD();
+                sleep_unless(&pool.caller, is_done, 0);
         return;
     }
 #endif

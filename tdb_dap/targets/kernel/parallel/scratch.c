@@ -17,7 +17,7 @@
 #define HEADER 64 /* bytes before a block, where its size is */
 #define SLOTS 16
 
-static const size_t largest_kept[SCRATCH_USES] = {(size_t)1 << 26, (size_t)1 << 23};
+static const size_t largest_kept[SCRATCH_USES] = {(size_t)1 << 26, (size_t)1 << 23, (size_t)1 << 23};
 
 #if KEEPS_BLOCKS
 static _Atomic(void *) slots[SCRATCH_USES][SLOTS];

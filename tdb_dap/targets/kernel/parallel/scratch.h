@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Operands and sums of a whole product, or the packed panels of one of its parts. */
-enum { SCRATCH_PRODUCT, SCRATCH_PART, SCRATCH_USES };
+/* Operands and sums of a whole product, or the packed panels, or the rows of left factors, of one of its parts. */
+enum { SCRATCH_PRODUCT, SCRATCH_PART, SCRATCH_ROWS, SCRATCH_USES };
 
 /* Bytes of a block in a row of blocks: a multiple of 64. */
 static inline size_t scratch_aligned(int64_t bytes) { return ((size_t)bytes + 127) / 64 * 64; }

@@ -34,6 +34,16 @@ size_t product_sum_size(const Product *p)
 }
 
 /* The parts of a block, one after the other, each at a multiple of 64 bytes; its size. */
+/* Numbers of right factors, at most, that are packed for all rows at once. */
+#define MOST_SHARED ((int64_t)1 << 20)
+
+int64_t product_panels(const Product *p)
+{
+    if (p->form.how != GEMM_F16 || p->form.rows <= ROWS || p->form.count * p->form.columns > MOST_SHARED)
+        return 0;
+    return (p->form.columns + simd->lanes - 1) / simd->lanes;
+}
+
 size_t product_lay_out(const Product *p, char *block, ProductRun *w)
 {
     const size_t rows = (size_t)(p->form.rows + ROWS), count = (size_t)p->form.count + 1, number = packed_size[product_left_as(p)];
@@ -41,10 +51,11 @@ size_t product_lay_out(const Product *p, char *block, ProductRun *w)
     const size_t exact = p->form.how == GEMM_INT ? rows : 0, second = p->form.halves ? sums : 0;
     const size_t sizes[] = {rows * 8, rows * 8, rows * 8, exact * sizeof(FastRequant), exact * 8,
                             (size_t)product_start_size(p, 0) * 8, (size_t)product_start_size(p, 1) * 8, sums, second,
-                            rows * count * number, p->form.how == GEMM_F32 || p->form.how == GEMM_INT ? rows * (count + 4) * number : 0,
-                            (size_t)p->form.image * packed_size[product_image_as(p)]};
+                            p->has_rows ? 0 : rows * count * number, p->form.how == GEMM_F32 || p->form.how == GEMM_INT ? rows * (count + 4) * number : 0,
+                            p->has_columns ? 0 : (size_t)p->form.image * packed_size[product_image_as(p)],
+                            (size_t)product_panels(p) * (product_panels(p) ? simd->panel_f16_size(p->form.count) : 0)};
     char **parts[] = {(char **)&w->steps[0], (char **)&w->steps[1], (char **)&w->steps[2], (char **)&w->fast_steps,
-                      (char **)&w->own_starts, &w->starts[0], &w->starts[1], &w->sums, &w->second, &w->left, &w->packed, &w->image};
+                      (char **)&w->own_starts, &w->starts[0], &w->starts[1], &w->sums, &w->second, &w->left, &w->packed, &w->image, &w->panels};
     size_t at = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         *parts[i] = block + at;
@@ -74,7 +85,7 @@ void product_take_range(const Product *p, const int64_t *range, int64_t part, in
 {
     memcpy(taken, range, 4 * sizeof *taken);
     const int by_columns = p->form.how < WINDOW_F32 && (range[3] - range[2]) / WIDE_ENOUGH >= parts;
-    const int axis = 2 * by_columns, block = p->form.how >= WINDOW_F32 ? 1 : by_columns ? 32 : ROWS;
+    const int axis = 2 * by_columns, block = p->form.how >= WINDOW_F32 ? 1 : by_columns ? COLUMNS_OF_PART : ROWS;
     int64_t first, last;
     range_take(range[axis + 1] - range[axis], block, part, parts, &first, &last);
     taken[axis + 1] = range[axis] + last;

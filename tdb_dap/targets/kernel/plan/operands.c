@@ -34,10 +34,13 @@ static void fill_part(void *of, int64_t part, int64_t parts)
 /* Whether factors are not put together, or not yet. */
 static int is_read_in_place(const ProductRun *w, int which)
 {
-    return which == RIGHT_FACTORS ? w->reads_planes || w->p->image_in_place.at : which == LEFT_FACTORS && w->uses_dot4 && w->p->left_in_place.at;
+    if (which == RIGHT_FACTORS)
+        return w->reads_planes || w->p->has_columns || w->p->image_in_place.at;
+    return which == LEFT_FACTORS && (w->p->has_rows || (w->uses_dot4 && w->p->left_in_place.at));
 }
 
-/* The axis of a part of an image along which planes follow each other; one of one element, if there is one plane; else -1. */
+/* The axis of a part of an image along which planes follow each other, or of left factors, rows; one of one element, if there is
+ * one plane; else -1. */
 static int find_plane_axis(const PackStep *g, int64_t plane)
 {
     int plane_axis = -1, single = -1;
@@ -55,15 +58,52 @@ static int find_plane_axis(const PackStep *g, int64_t plane)
     return last >= plane ? -1 : plane_axis < 0 ? single : plane_axis;
 }
 
-/* Whether the planes of an image can be put together one by one. */
+/* Whether all packing steps of some factors put planes one after the other. */
+static int have_planes(Product *p, int which, int64_t plane)
+{
+    for (int i = 0; i < p->form.pack_steps; i++)
+        if (p->pack[i].which == which && (p->pack[i].plane_axis = find_plane_axis(&p->pack[i], plane)) < 0)
+            return 0;
+    return 1;
+}
+
+/* Whether an image has one column of products after the other. */
+static int has_turned_image(const Product *p)
+{
+    int is_turned = !p->form.is_filled && !p->has_gaps && p->form.image == p->form.count * p->form.columns;
+    for (int64_t k = 0; is_turned && k < p->form.count; k++)
+        is_turned = p->taps[k] == k;
+    for (int64_t column = 0; is_turned && column < p->form.columns; column++)
+        is_turned = p->places[column] == column * p->form.count;
+    return is_turned;
+}
+
+/* Whether the planes of an image, rows of left factors, or columns of right ones can be put together one by one. */
 void operands_find_planes(Product *p)
 {
-    p->has_planes = p->form.how >= WINDOW_F32 && p->form.rows && p->form.image % p->form.rows == 0 && p->form.image >= p->form.rows;
-    for (int i = 0; i < p->form.pack_steps && p->has_planes; i++)
-        if (p->pack[i].which == RIGHT_FACTORS) {
-            p->pack[i].plane_axis = find_plane_axis(&p->pack[i], p->form.image / p->form.rows);
-            p->has_planes = p->pack[i].plane_axis >= 0;
-        }
+    p->has_planes = p->form.how >= WINDOW_F32 && p->form.rows && p->form.image % p->form.rows == 0 && p->form.image >= p->form.rows &&
+                    have_planes(p, RIGHT_FACTORS, p->form.image / p->form.rows);
+    /* Parts are made of rows, or of columns, where these are more: each is read once. */
+    p->has_rows = product_panels(p) && p->form.rows > p->form.columns && !p->has_gaps && have_planes(p, LEFT_FACTORS, p->form.count);
+    p->has_columns = p->form.how == GEMM_F16 && p->form.rows <= ROWS && has_turned_image(p) && have_planes(p, RIGHT_FACTORS, p->form.count);
+}
+
+/* Planes [first, last) of factors, put together at ``to``. */
+static void gather_planes(const ProductRun *w, int which, int64_t plane, int64_t first, int64_t last, int as, char *to_data)
+{
+    const Product *p = w->p;
+    for (int i = 0; i < p->form.pack_steps; i++) {
+        PackStep g = p->pack[i];
+        const int axis = g.plane_axis;
+        const int64_t begin = g.first / plane, end = begin + g.shape[axis];
+        const int64_t from = first > begin ? first : begin, to = last < end ? last : end;
+        if (g.which != which || from >= to)
+            continue;
+        const char *data = g.source < 0 ? (const char *)&g.constant : offset_by(g.from.data, w->pointers[g.source]);
+        g.shape[axis] = to - from;
+        g.first += (from - begin - first) * plane;
+        gather(&g, data + (from - begin) * g.from.step[axis] * format_size[g.from.format], to_data, as, NULL);
+    }
 }
 
 /* Planes [first, last) of an image, put together at ``image``. */
@@ -73,18 +113,19 @@ void operands_gather_planes(const ProductRun *w, int64_t first, int64_t last, ch
     const int64_t plane = p->form.image / p->form.rows;
     if (p->form.is_filled)
         fill_image(p, image, 0, (last - first) * plane);
-    for (int i = 0; i < p->form.pack_steps; i++) {
-        PackStep g = p->pack[i];
-        const int axis = g.plane_axis;
-        const int64_t begin = g.first / plane, end = begin + g.shape[axis];
-        const int64_t from = first > begin ? first : begin, to = last < end ? last : end;
-        if (g.which != RIGHT_FACTORS || from >= to)
-            continue;
-        const char *data = g.source < 0 ? (const char *)&g.constant : offset_by(g.from.data, w->pointers[g.source]);
-        g.shape[axis] = to - from;
-        g.first += (from - begin - first) * plane;
-        gather(&g, data + (from - begin) * g.from.step[axis] * format_size[g.from.format], image, product_image_as(p), NULL);
-    }
+    gather_planes(w, RIGHT_FACTORS, plane, first, last, product_image_as(p), image);
+}
+
+/* Rows [first, last) of left factors, or columns of right ones, put together now: the first of all of them, or NULL without memory.
+ * ``block`` is to be released. */
+const float *operands_gather_rows(const ProductRun *w, int which, int64_t first, int64_t last, void **block)
+{
+    const int64_t count = w->p->form.count;
+    *block = scratch_acquire(SCRATCH_ROWS, (size_t)((last - first) * count) * sizeof(float));
+    if (!*block)
+        return NULL;
+    gather_planes(w, which, count, first, last, AS_FLOATS, *block);
+    return (const float *)((uintptr_t)*block - (uintptr_t)(first * count) * sizeof(float));
 }
 
 /* A part of all operands, each along its longest axis. */
@@ -156,6 +197,28 @@ GemmInt operands_gemm_int(const ProductRun *w)
         of.taps = p->image_in_place.at;
     }
     return of;
+}
+
+/* Logarithms pay where a factor is one of many products. */
+#define LEAST_LOGGED 16
+
+Right operands_right(const ProductRun *w, int64_t first, int64_t last)
+{
+    const Product *p = w->p;
+    return (Right){(const float *)w->image, p->taps, p->places, p->form.count, p->form.columns, first, last,
+                   product_panels(p) ? w->panels : NULL,
+                   p->form.rows >= LEAST_LOGGED && p->form.columns >= LEAST_LOGGED && p->form.group % 2 == 0};
+}
+
+/* Some of the panels that all parts share. */
+static void pack_panels_part(void *of, int64_t part, int64_t parts)
+{
+    const ProductRun *w = of;
+    const Right right = operands_right(w, 0, w->p->form.columns);
+    int64_t first, last;
+    range_take(product_panels(w->p), 1, part, parts, &first, &last);
+    for (int64_t panel = first; panel < last; panel++)
+        simd->pack_panel_f16(&right, panel * simd->lanes, w->panels + (size_t)panel * simd->panel_f16_size(right.count));
 }
 
 /* Left factors of some rows in the order in which they are used. */
@@ -262,6 +325,9 @@ int operands_prepare(ProductRun *w)
         const int64_t written = p->form.how == GEMM_F16 ? p->form.rows * p->form.columns : left;
         const int64_t packed = pool_parts(w->has_pool, written * STEPS_OF_READING, (p->form.rows + ROWS - 1) / ROWS);
         parallel_for(w->has_pool, packed, pack_part, w);
+        if (product_panels(p))
+            parallel_for(w->has_pool, pool_parts(w->has_pool, p->form.count * p->form.columns * STEPS_OF_READING, product_panels(p)),
+                         pack_panels_part, w);
         if (p->form.how == GEMM_F32)
             judge_ranges(w, packed, parts);
     }

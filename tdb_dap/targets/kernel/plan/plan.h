@@ -12,6 +12,8 @@
 
 #define MOST_TENSORS (MOST_OPERANDS + 2)
 
+#define COLUMNS_OF_PART 32 /* columns of a part are a multiple of these: of vectors, too */
+
 #define MOST_FUSED 4 /* commands that are computed block by block together */
 
 /* Types that operands are packed as, and bytes of each. */
@@ -78,11 +80,12 @@ typedef struct {
 } InPlace;
 
 /* ``taps``, ``places``: copies of those of the form; ``has_gaps``: some taps stand for zeros, and no left factors are put there;
- * ``has_planes``: the planes of an image can be packed one by one; ``has_own``: which of multiplier, amount and zero point each
+ * ``has_planes``, ``has_rows``, ``has_columns``: the planes of an image, the rows of left factors, or the columns of right ones can
+ * be packed one by one; ``has_own``: which of multiplier, amount and zero point each
  * row has of its own. */
 typedef struct {
     ProductRecord form;
-    int has_gaps, has_planes, has_own[3];
+    int has_gaps, has_planes, has_rows, has_columns, has_own[3];
     int64_t *taps, *places;
     int64_t *row_at; /* bytes from the result's address to each row of sums, where rows lie whole; else none */
     InPlace image_in_place, left_in_place; /* of taps, and of rows */
@@ -106,7 +109,7 @@ typedef struct {
     FastRequant *fast_steps; /* the same for each row, where it is short */
     int64_t *own_starts;    /* room for what the sums of each row start from by the next command; ``has_own_starts`` */
     int has_own_starts;
-    char *starts[2], *sums, *second, *left, *packed, *image; /* second: sums of the second halves */
+    char *starts[2], *sums, *second, *left, *packed, *image, *panels; /* second: sums of the second halves */
 } ProductRun;
 
 /* ``rows`` and ``columns``: of the result, and where each row of a tensor begins, in bytes from its address on, of words
@@ -166,6 +169,7 @@ int64_t product_start_size(const Product *p, int number);
 void product_start_steps(const Product *p, int number, int64_t *row, int64_t *column);
 size_t product_sum_size(const Product *p);
 int64_t product_cost(const Product *p);
+int64_t product_panels(const Product *p); /* of right factors of 16-bit floats that all parts share; 0: each packs its own */
 size_t product_lay_out(const Product *p, char *block, ProductRun *w);
 void *product_results(const ProductRun *w);
 Requantisation product_requantisation(const ProductRun *w);
@@ -187,6 +191,8 @@ int operands_prepare(ProductRun *w);
 void operands_gather_planes(const ProductRun *w, int64_t first, int64_t last, char *image);
 void operands_add_start(const ProductRun *w, int number, const int64_t *range, int begins);
 GemmInt operands_gemm_int(const ProductRun *w);
+const float *operands_gather_rows(const ProductRun *w, int which, int64_t first, int64_t last, void **block);
+Right operands_right(const ProductRun *w, int64_t first, int64_t last);
 
 /* layout.c: facts of a plan that hold at all addresses. */
 int layout_find(Plan *plan);

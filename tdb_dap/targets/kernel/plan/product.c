@@ -82,7 +82,7 @@ static int sum_floats(const ProductRun *w, const int64_t *range)
     for (int half = 0; half <= p->form.halves; half++) {
         const Left left = {(const float *)w->left + half * count, (const float *)w->packed + half * count * ROWS, p->form.rows,
                            p->form.count, range[0], range[1]};
-        const Right right = {(const float *)w->image, p->taps + half * count, p->places, count, p->form.columns, range[2], range[3]};
+        const Right right = {(const float *)w->image, p->taps + half * count, p->places, count, p->form.columns, range[2], range[3], NULL, 0};
         gemm.result = half ? (float *)w->second : gemm.result;
         if (simd->gemm_f32(&left, &right, &gemm))
             return -1;
@@ -90,6 +90,44 @@ static int sum_floats(const ProductRun *w, const int64_t *range)
     for (int64_t row = range[0]; p->form.halves && row < range[1]; row++) {
         float *sums = (float *)w->sums + row * p->form.columns + range[2];
         simd->elementwise(ADD, sums, (const float *)w->second + row * p->form.columns + range[2], sums, used);
+    }
+    return 0;
+}
+
+/* Factors of 16-bit floats that are put together and packed at a time: they stay in the L2 cache. */
+#define FACTORS_AT_ONCE ((int64_t)1 << 16)
+
+/* Sums of groups of 16-bit floats of a few rows or columns. -1: there is no memory. */
+static int sum_few_halves(const ProductRun *w, const int64_t *range)
+{
+    const Product *p = w->p;
+    const GemmF16 gemm = {(float *)w->sums, p->form.group, p->form.nan_wins, p->form.drops_bits};
+    Left left = {(const float *)w->left, NULL, p->form.rows, p->form.count, range[0], range[1]};
+    Right right = operands_right(w, range[2], range[3]);
+    void *block = NULL;
+    if (p->has_rows)
+        left.numbers = operands_gather_rows(w, LEFT_FACTORS, range[0], range[1], &block);
+    else if (p->has_columns)
+        right.image = operands_gather_rows(w, RIGHT_FACTORS, range[2], range[3], &block);
+    const int failed = !left.numbers || !right.image || simd->gemm_f16(&left, &right, &gemm);
+    scratch_release(SCRATCH_ROWS, block);
+    return failed ? -1 : 0;
+}
+
+static int sum_halves(const ProductRun *w, const int64_t *range)
+{
+    const Product *p = w->p;
+    const int64_t fitting = FACTORS_AT_ONCE / (p->form.count + 1) / COLUMNS_OF_PART * COLUMNS_OF_PART;
+    const int64_t step = fitting < COLUMNS_OF_PART ? COLUMNS_OF_PART : fitting;
+    const int axis = p->has_columns ? 2 : 0;
+    if (!p->has_rows && !p->has_columns)
+        return sum_few_halves(w, range);
+    int64_t few[4];
+    memcpy(few, range, sizeof few);
+    for (; few[axis] < range[axis + 1]; few[axis] += step) {
+        few[axis + 1] = range[axis + 1] - few[axis] < step ? range[axis + 1] : few[axis] + step;
+        if (sum_few_halves(w, few))
+            return -1;
     }
     return 0;
 }
@@ -113,10 +151,7 @@ int product_sum(const ProductRun *w, const int64_t *range)
     }
     if (p->form.how == GEMM_F32)
         return sum_floats(w, range);
-    const Left left = {(const float *)w->left, (const float *)w->packed, p->form.rows, p->form.count, range[0], range[1]};
-    const Right right = {(const float *)w->image, p->taps, p->places, p->form.count, p->form.columns, range[2], range[3]};
-    const GemmF16 gemm = {(float *)w->sums, p->form.group, p->form.nan_wins, p->form.drops_bits};
-    return simd->gemm_f16(&left, &right, &gemm);
+    return sum_halves(w, range);
 }
 
 /* Whether a NaN is among some sums. */

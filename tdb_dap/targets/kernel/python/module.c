@@ -331,6 +331,7 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernel", "Arith
 PyMODINIT_FUNC PyInit__kernel(void)
 {
     simd = simd_widths[simd_count() - 1];
+    simd_fill_tables();
     PyObject *module = PyModule_Create(&definition);
     PyObject *sources = module ? PyLong_FromUnsignedLong(SOURCES) : NULL;
     if (!sources || PyModule_AddObject(module, "SOURCES", sources) < 0) {

@@ -57,6 +57,20 @@ int simd_count(void)
 #endif
 }
 
+int32_t log_fractions[1 << LOG_BITS];
+
+void simd_fill_tables(void)
+{
+    for (int i = 0; i < 1 << LOG_BITS; i++) {
+        double number = 1 + (double)i / (1 << LOG_BITS);
+        for (int bit = 0; bit < LOG_BITS; bit++) {
+            number *= number;
+            log_fractions[i] = 2 * log_fractions[i] + (number >= 2);
+            number = number >= 2 ? number / 2 : number;
+        }
+    }
+}
+
 int simd_choose(int lanes)
 {
     for (int i = 0; i < simd_count(); i++)

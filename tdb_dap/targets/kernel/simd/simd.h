@@ -14,11 +14,14 @@ typedef struct {
     int64_t rows, count, first, last;
 } Left;
 
-/* Right factors: product k at column j is image[taps[k] + places[j]]; columns [first, last) are computed. */
+/* Right factors: product k at column j is image[taps[k] + places[j]]; columns [first, last) are computed. ``panels``: all of
+ * them as pack_panel_f16 packs them, or none; ``has_logs``: with logarithms. */
 typedef struct {
     const float *image;
     const int64_t *taps, *places;
     int64_t count, columns, first, last;
+    char *panels;
+    int has_logs;
 } Right;
 
 /* Initial values of accumulators: numbers[row * row step + column * column step]. */
@@ -122,6 +125,8 @@ typedef struct {
     int lanes;
     int (*gemm_f32)(const Left *, const Right *, const GemmF32 *);
     int (*gemm_f16)(const Left *, const Right *, const GemmF16 *);
+    size_t (*panel_f16_size)(int64_t);
+    void (*pack_panel_f16)(const Right *, int64_t, void *);
     int (*gemm_int)(const GemmInt *, const Requantisation *, void *);
     void (*window_int)(const WindowInt *, const Requantisation *, void *);
     void (*window_f32)(const WindowF32 *, float *);
@@ -148,6 +153,11 @@ typedef struct {
     void (*truncating_elements)(const Grid *, int, int, uint16_t *);
     void (*truncating_bytes)(const Grid *, int, int, int32_t, int32_t, uint8_t *);
 } Simd;
+
+/* log2(1 + i / 2^LOG_BITS) in units of 2^-LOG_BITS, rounded down. */
+#define LOG_BITS 10
+extern int32_t log_fractions[1 << LOG_BITS];
+void simd_fill_tables(void);
 
 /* The widths that this processor can run, ascending, and how many. */
 extern const Simd *const simd_widths[];
