@@ -2,10 +2,11 @@
 
     python benchmarks/llm.py write FOLDER [--blocks N] [--hidden N] [--vocabulary N]     # random weights, Qwen2
     llm_convert.py -m FOLDER -s 512 -q w4bf16 -c bm1684x --max_input_length 128 --debug -o MODEL    # the vendor's
-    python benchmarks/llm.py measure MODEL [--old DIR] [--tokens N] [--prompt N] [--rounds N] [--json FILE]
+    python benchmarks/llm.py measure MODEL [--old DIR] [--native PYTHON] [--tokens N] [--rounds N] [--json FILE]
 
 ``--old``: a clone of this project at another commit, with its kernel built in place. Each round runs both, one after
-the other, in processes of their own; the least processor time of each counts, as does its wall time.
+the other, in processes of their own; the least processor time of each counts, as does its wall time. ``--native``: a
+Python with torch and transformers, which computes a Qwen2 of the same size (12 blocks of 896 and so on) in float32.
   open     until the first command, without the start of Python
   prefill  the first token, from a prompt of ``--prompt`` tokens
   token    each later token, the mean without the first of them, in which plans are made
@@ -61,6 +62,28 @@ found["weights"] = sum({s.weights.start: s.weights.size for n, s in model.nets.i
 print(json.dumps(found))
 """
 
+NATIVE = """
+import json, sys, time
+import torch
+from transformers import Qwen2Config, Qwen2ForCausalLM
+torch.set_num_threads(2)
+blocks, hidden, vocabulary, prompt, tokens = map(int, sys.argv[1:])
+heads = hidden // 64
+shape = Qwen2Config(num_hidden_layers=blocks, hidden_size=hidden, intermediate_size=4864 * hidden // 896,
+                    num_attention_heads=heads, num_key_value_heads=max(1, heads // 7), vocab_size=vocabulary,
+                    tie_word_embeddings=True)
+model = Qwen2ForCausalLM(shape).eval()
+cpu, wall, cache, given = [], [], None, torch.tensor([[7 * n % 997 + 1 for n in range(prompt)]])
+with torch.no_grad():
+    for _ in range(tokens):
+        start, begun = time.process_time(), time.perf_counter()
+        answer = model(given, past_key_values=cache, use_cache=True)
+        cache, given = answer.past_key_values, answer.logits[:, -1:].argmax(-1)
+        cpu.append(time.process_time() - start)
+        wall.append(time.perf_counter() - begun)
+print(json.dumps({"cpu": cpu, "wall": wall}))
+"""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -74,6 +97,10 @@ def main() -> None:
     measure = verbs.add_parser("measure")
     measure.add_argument("model", type=Path)
     measure.add_argument("--old", type=Path)
+    measure.add_argument("--native", type=Path)
+    measure.add_argument("--blocks", type=int, default=12)
+    measure.add_argument("--hidden", type=int, default=896)
+    measure.add_argument("--vocabulary", type=int, default=50000)
     measure.add_argument("--tokens", type=int, default=6)
     measure.add_argument("--prompt", type=int, default=128)
     measure.add_argument("--rounds", type=int, default=3)
@@ -141,6 +168,8 @@ def measure_model(arguments: argparse.Namespace) -> None:
     """Print the table, and write it as JSON."""
     places = {"new": HERE, **({"old": arguments.old.resolve()} if arguments.old is not None else {})}
     rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in places}
+    native: list[dict[str, Any]] = []
+    size = arguments.blocks, arguments.hidden, arguments.vocabulary, arguments.prompt, arguments.tokens
     for _ in range(arguments.rounds):
         for name, place in places.items():
             command = [sys.executable, "-c", RUN, arguments.model, arguments.prompt, arguments.tokens]
@@ -149,6 +178,9 @@ def measure_model(arguments: argparse.Namespace) -> None:
                 [str(word) for word in command], env=environment, cwd="/", check=True, stdout=subprocess.PIPE
             )
             rounds[name].append(json.loads(done.stdout))
+        if arguments.native is not None:
+            command = [str(arguments.native), "-c", NATIVE, *map(str, size)]
+            native.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
     results = {name: _summary(of) for name, of in rounds.items()}
     for name, result in results.items():
         print(f"{name}: {json.dumps(result)}")
@@ -160,6 +192,13 @@ def measure_model(arguments: argparse.Namespace) -> None:
             raise SystemExit("the tokens or states differ")
         for key in ("prefill", "token"):
             print(f"{key}: {results['old'][key] / results['new'][key]:.2f} times as fast in processor time")
+    if native:
+        prefill = min(one["cpu"][0] for one in native)
+        token = min(float(np.mean(one["cpu"][2:])) for one in native)
+        print(f"native: {prefill:.2f} s for the prefill, {token:.3f} s for a token, of processor")
+        print(
+            f"of native: {results['new']['prefill'] / prefill:.1f}, {results['new']['token'] / token:.1f} times as long"
+        )
     weights = rounds["new"][0]["weights"]
     seconds = weights / _bandwidth()
     print(f"roofline: {weights / 1e6:.0f} MB of weights a token, {seconds * 1e3:.0f} ms at this machine's bandwidth")
