@@ -59,7 +59,7 @@ _BYTES = np.arange(1 << 8, dtype=np.uint8)
 
 
 def _limit_of_cast(x: Operation) -> Limit:
-    """What ``sym_range`` makes of results of 16-bit floats."""
+    """Treatment of results of 16-bit floats that ``sym_range`` asks for."""
     rules = x.rules
     if not x.fields.sym_range or x["left"].dtype is not F32 or x.dtype.name not in ("f16", "bf16"):
         return Limit.KEEPS_ALL
