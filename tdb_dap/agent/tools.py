@@ -142,10 +142,22 @@ class Tools:
             raise BadInput("give one of point, when, where and history")
         return Answer("", self._session.look(given[0]), "travel 'to' a moment of it, then read_tensor")
 
-    def profile(self, stopped: Stopped) -> Answer:
-        """Say where the time of the open model goes: engines, ops by share, memory in use. It is an estimate."""
-        model = self._session.model(with_reference=False)
-        done = self._session.run(calls.run_profile, model.context, is_stopped=stopped)
+    def profile(self, stopped: Stopped, directory: str = "", ids: str = "", tokens: int = 2) -> Answer:
+        """Say where the time of the open model goes: engines, ops by share, memory in use. It is an estimate.
+
+        directory, ids, tokens: of a language model instead, as for judge_model: time by token, net and kind of op.
+        """
+        if bool(directory) != bool(ids) or not 1 <= tokens <= _MOST_TOKENS:
+            raise BadInput(
+                f"give directory and ids of a language model, and 1 to {_MOST_TOKENS} tokens, or none of them"
+            )
+        if directory:
+            model = self._session.allowed(directory)
+            done = self._session.run(calls.run_tokens_profile, model, _ids(ids), tokens, is_stopped=stopped)
+            return Answer("", done.text, "judge_model with reference")
+        done = self._session.run(
+            calls.run_profile, self._session.model(with_reference=False).context, is_stopped=stopped
+        )
         return Answer("", done.text, "explain a LINE that takes long")
 
     def diff(self, a: str, b: str, stopped: Stopped, inputs: str = "") -> Answer:

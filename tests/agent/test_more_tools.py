@@ -80,6 +80,11 @@ def test_a_language_model_is_judged_and_its_wrong_weight_named(language: Path, t
         assert wrong.startswith("something is wrong")
         assert (await ask("weights", directory=str(language), reference=reference)).startswith("no weight is wrong")
         assert (await ask("weights", directory=str(spoiled), reference=reference)).startswith("weights are wrong")
+        times = await ask("profile", directory=str(language), ids="5,17,30", tokens=2)
+        assert "block_cache" in times
+        assert "weights" in times
+        with pytest.raises(Refused, match="give directory and ids of a language model"):
+            await ask("profile", directory=str(language))
         alone = await ask("judge_model", directory=str(language), ids="5,17,30", tokens=1)
         assert alone.startswith("completed; nothing was judged")
         with pytest.raises(Refused, match="whole numbers"):
