@@ -103,17 +103,13 @@ def run_profile(context: Path) -> Printed:
 def run_tokens_profile(model: Path, ids: list[int], tokens: int) -> Printed:
     """Time of a completion by token, net and kind of op."""
     from tdb_dap.tools.llm.opening import PromptOptions
-    from tdb_dap.tools.llm.passes import passes
-    from tdb_dap.tools.llm.running import token_seconds
+    from tdb_dap.tools.llm.profiling import with_tokens
     from tdb_dap.tools.profile.report import profiled
     from tdb_dap.tools.profile.text import MOST_OPS, lines
-    from tdb_dap.tools.profile.tokens import tokens_of
 
     debugger = PromptOptions(model, ids, tokens).open()
     try:
-        profile, report = profiled(debugger.program)
-        groups = passes(debugger.program.launches)
-        report = replace(report, tokens=tokens_of(profile, groups, list(token_seconds(debugger, groups))))
+        report = with_tokens(debugger, *profiled(debugger.program))
     finally:
         debugger.close()
     return Printed(False, _text(lines(report, limit=MOST_OPS)))

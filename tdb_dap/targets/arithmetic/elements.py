@@ -351,7 +351,7 @@ def converted(x: Stored, target: DType, mode: int, limit: Limit = Limit.KEEPS_AL
         return _conversion(x, FLOATS, target, Conversion.FLOATS_TO_INTS, mode)
     if target.name not in FLOATS or "f32" not in (source.name, target.name) or (mode and target.name != "f32"):
         return None
-    if source.name == "bf16":  # the upper half of float32: a NaN stays as it is
+    if source.name == "bf16":  # the upper half of float32: a NaN keeps its bits
         words = x._replace(dtype=UI16)
         return integers(Operator.FIRST, words, words, Steps(Rounding.DOWN, amount=16), 4)
     return _conversion(x, FLOATS, target, Conversion.FLOATS_TO_FLOATS, target.name == "bf16", variant=limit)

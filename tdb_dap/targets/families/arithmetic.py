@@ -79,8 +79,6 @@ _OF_ONE_WIDTH = (MAX, MIN, AND, OR, XOR, COPY, ABSOLUTE, CLAMP, COPY_BATCH)
 _SHIFTS = (LOGIC_SHIFT, ARITHMETIC_SHIFT, ROTATE)
 _SHIFTED = (ADD, SUB, MUL, ADD_SATURATE, SUB_SATURATE, MUL_SATURATE)
 _HALF, _FLOAT32 = 1, 2
-_WIDTHS = {0: 1, 3: 2, 4: 4}
-"""Bytes of integers, by their codes."""
 _ROUNDINGS = 5
 """Codes of roundings to integers."""
 _MOST_SHIFT = 32
@@ -169,7 +167,8 @@ def _shifts(bound: Bound) -> str:
         return "its amount is no signed number of 8 bits"
     if sub in _SHIFTS and f.has("sym_range") and not f.opd1_sign:
         return "its amount has no sign"
-    if sub == ROTATE and "right" in bound.operands and _WIDTHS.get(f.opd1_prec, 0) > _WIDTHS.get(f.opd0_prec, 0):
+    left, right = bound.operands.get("left"), bound.operands.get("right")
+    if sub == ROTATE and left and right and right.dtype.itemsize > left.dtype.itemsize:
         return f"it rotates {named(f.opd0_prec)} by {named(f.opd1_prec)}"
     if sub != MAC or not WORDS.issuperset(_codes(bound)):
         return ""

@@ -6,8 +6,6 @@ import argparse
 import json
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from tdb_dap.cli import reports
 from tdb_dap.cli.options import given_model, given_prompt, model_arguments, prompt_options
 from tdb_dap.cli.progress import Bar
@@ -39,11 +37,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Profile, print, write. 0: done."""
-    from tdb_dap.tools.llm.passes import passes
-    from tdb_dap.tools.llm.running import token_seconds
+    from tdb_dap.tools.llm.profiling import with_tokens
     from tdb_dap.tools.profile.report import profiled
     from tdb_dap.tools.profile.text import MOST_OPS, lines, markdown
-    from tdb_dap.tools.profile.tokens import tokens_of
     from tdb_dap.tools.profile.trace import trace
     from tdb_dap.tools.programs import open_program
 
@@ -56,8 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     simulated = given_model(arguments) if arguments.inputs is not None else None
     bar = Bar(arguments.quiet)
     profile, report = profiled(program, arguments.estimate, arguments.measured, simulated, bar)
-    if debugger is not None and (groups := passes(program.launches)):
-        report = replace(report, tokens=tokens_of(profile, groups, list(token_seconds(debugger, groups))))
+    if debugger is not None:
+        report = with_tokens(debugger, profile, report)
     print("\n".join(lines(report, arguments.order, None if arguments.all else MOST_OPS, terminal_width())))
     for path in outputs:
         write_text(path, json.dumps(trace(profile), separators=(",", ":")))
