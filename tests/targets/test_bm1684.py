@@ -125,6 +125,13 @@ def test_a_shift_draws_in_the_sign_whatever_the_operand_says(arithmetic: int, ex
     assert word(execute("arith.shift", {**SHAPE, **PLACES, **form}, {0: 0xE0AD}), 512) == expected
 
 
+@pytest.mark.parametrize("code", [2, 4])
+def test_a_series_is_a_float_whatever_its_format_says(code: int) -> None:
+    """Of a mutant: 0 * -1 is -0, also where the result is called an integer."""
+    form = {**SHAPE, **PLACES, "opt_opd0_prec": 2, "opt_res0_prec": code, "opd1_n": 1, "opd1_addr": 0}
+    assert word(execute("mdsfu.taylor", form, {2: 0xBF80}), 514) == 0x8000
+
+
 def test_the_amount_of_a_shift_is_a_byte() -> None:
     """Recorded: the amount -7 stored as the word 0x00f9."""
     form = {**WORDS, "opt_opd1_const": 1, "opd1_addr": 0x00F9, "opt_shift_typ": 1}

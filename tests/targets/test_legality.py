@@ -264,6 +264,7 @@ OF_MOVES |= {
             "its source has no elements",
         ),
         ("BM1688", "arith.logic_shift", {**SUM, **BYTES, "opd1_sign": 1}, {"opd1_sign": 0}, "its amount has no sign"),
+        ("BM1684X", "arith.cshift", {**SUM, **BYTES}, {"opd1_prec": 3}, "it rotates 8-bit integers by 16-bit integers"),
         ("CV184X", "arith.add", SUM, {"opd0_prec": 1, "opd1_prec": 1, "res0_prec": 1}, "it takes no f16"),
         ("CV184X", "pord.maxpooling", WINDOW, {"opd0_prec": 1, "res0_prec": 1}, "it takes no f16"),
         (
