@@ -31,7 +31,7 @@ def multiplied(precision: int, constant: float) -> Dependence:
     description = chip.describe(*encoded(chip, "arith.mul", **values), 0, {})
     (operand,) = (view for view in description.reads if isinstance(view, View))
     marks = np.full(operand.shape, np.iinfo(operand.dtype.bits_dtype).max, operand.dtype.bits_dtype)
-    return dependent(chip, description, empty(chip), {operand: marks}, 1)
+    return dependent(chip, description, empty(chip), {operand: marks})
 
 
 @pytest.mark.parametrize("precision", [1, 2])

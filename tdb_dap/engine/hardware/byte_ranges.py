@@ -171,7 +171,7 @@ def _runs(segment: Segment, itemsize: int) -> Runs:
     if count > _MOST_RUNS:
         return np.array(segment.ranges(itemsize), np.int64)
     starts = np.array([segment.offset], np.int64)
-    for stride, extent in outer:
+    for stride, extent in reversed(outer):  # mostly ascending, so that they need not be sorted
         starts = (starts[:, None] + np.arange(extent, dtype=np.int64) * stride).reshape(-1)
     return np.stack([starts, starts + length], axis=1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,25 @@ Runs = NDArray[np.int64]
 
 def merged(runs: Runs) -> Runs:
     """Sorted, disjoint form of half-open ranges."""
-    runs = runs[np.argsort(runs[:, 0], kind="stable")]
     if len(runs) < 2:
         return runs
+    if (runs[1:, 0] < runs[:-1, 0]).any():
+        runs = runs[np.argsort(runs[:, 0], kind="stable")]
     reach = np.maximum.accumulate(runs[:, 1])
-    first = np.concatenate([[True], runs[1:, 0] > reach[:-1]])
-    starts = np.flatnonzero(first)
-    return np.stack([runs[starts, 0], np.maximum.reduceat(runs[:, 1], starts)], axis=1)
+    first = np.concatenate([[0], np.flatnonzero(runs[1:, 0] > reach[:-1]) + 1])
+    last = np.append(first[1:], len(runs)) - 1
+    return np.stack([runs[first, 0], reach[last]], axis=1)
+
+
+def merged_few(runs: Iterable[tuple[int, int]]) -> Runs:
+    """As ``merged``; of a few ranges it is faster without arrays."""
+    result: list[list[int]] = []
+    for start, stop in sorted(runs):
+        if result and start <= result[-1][1]:
+            result[-1][1] = max(result[-1][1], stop)
+        else:
+            result.append([start, stop])
+    return np.array(result, np.int64).reshape(-1, 2)
 
 
 def distinct(numbers: NDArray[np.integer[Any]]) -> list[int]:

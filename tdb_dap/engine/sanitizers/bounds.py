@@ -18,7 +18,7 @@ from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Region, adjoining
 from tdb_dap.engine.hardware.rectangles import rectangles
-from tdb_dap.engine.hardware.runs import Runs, merged
+from tdb_dap.engine.hardware.runs import Runs, merged_few
 from tdb_dap.engine.hardware.strides import align
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows
@@ -260,7 +260,7 @@ def _buffers_of(record: OpRecord) -> dict[Space, Runs] | None:
             except BadAccess:
                 return None
             extents[view.space] += [(start, align(stop, unit[view.space])) for start, stop, _, _ in pieces]
-    return {space: merged(np.array(runs, np.int64).reshape(-1, 2)) for space, runs in extents.items()}
+    return {space: merged_few(runs) for space, runs in extents.items()}
 
 
 def _takes_padding(rows: AccessRows, row: int, tensors: list[View]) -> bool:

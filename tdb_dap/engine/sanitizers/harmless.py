@@ -155,5 +155,5 @@ def _followed(program: Program, command: Command, marks: Memory, numbers: Memory
     results = [view for view in description.results if isinstance(view, View)]
     if not marked:
         return {view: np.zeros(view.shape, view.dtype.bits_dtype) for view in results}
-    depends = dependent(program.target, description, numbers, marked, command.ordinal).results
+    depends = dependent(program.target, description, numbers, marked).results
     return {view: marked_words(depends[view], view, 1) for view in results}

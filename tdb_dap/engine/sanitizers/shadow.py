@@ -121,12 +121,12 @@ class Shadow:
         code, core, start, stop, lane, lane_stop = place
         if code == LOCAL:
             marks = self.memory.local(core)[lane:lane_stop, start:stop]
-            return marks.shape == (lane_stop - lane, stop - start) and not marks.max(initial=0)
+            return marks.shape == (lane_stop - lane, stop - start) and not _has_marks(marks)
         space = SPACES[code]
         if self._is_constant_place(space, start):
             return True
         try:
-            return not self.memory.bytes_at(space, start, stop - start, core).max(initial=0)
+            return not _has_marks(self.memory.bytes_at(space, start, stop - start, core))
         except BadAccess:
             return False
 
@@ -136,13 +136,12 @@ class Shadow:
             return None
         try:
             if view.dtype.per_byte == 1 and view.layout is not Layout.STREAM:
-                pieces = self.memory.pieces(view)
-                if not any(piece.any() for _, piece in pieces):
+                if not any(_has_marks(piece) for _, piece in self.memory.pieces(view)):
                     return None
             words = self.memory.read(view)
         except BadAccess:
             return None
-        return words if words.any() else None
+        return words if _has_marks(words) else None
 
     def put(self, view: View, words: Array | None) -> None:
         """Set the marks of a view; None: all 0."""
@@ -211,6 +210,11 @@ class Shadow:
         if space is Space.STATIC:
             return True
         return space is Space.GLOBAL and any(start <= address < stop for start, stop in self._weights)
+
+
+def _has_marks(words: Array) -> bool:
+    """Whether some word is not 0; ``any`` makes truth values of all first."""
+    return bool(words.max(initial=0))
 
 
 class Defined:

@@ -10,48 +10,41 @@ multiplied by zero does not depend on any number, only on whether it is one (``D
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
 
-from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.target import Description, Target
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import BadAccess, NotSimulated
 
+_PERIOD = 4099
+"""Numbers until those for undefined bytes repeat: a prime, so that no window or stride meets equal ones in order."""
+
 
 class _Pretended:
     """Operands with other numbers in their marked bytes; catches what is written."""
 
-    def __init__(self, memory: Memory, marks: Mapping[View, Array], seed: int, complement: bool) -> None:
+    def __init__(self, memory: Memory, masks: Mapping[View, Array], complement: bool) -> None:
         self._memory = memory
-        self._marks = marks
-        self._seed = seed
+        self._masks = masks
         self._complement = complement
         self.written: dict[View, Array] = {}
 
     def read(self, view: View) -> Array:
         words = self._memory.read(view)
-        marks = self._marks.get(view)
-        if marks is None:
+        mask = self._masks.get(view)
+        if mask is None:
             return words
-        data = np.ascontiguousarray(words).view(np.uint8)
-        marked = np.ascontiguousarray(marks).view(np.uint8) != 0
-        noise = self._noise(view, words.size).view(np.uint8).reshape(data.shape)
-        return np.where(marked, noise, data).view(words.dtype).reshape(words.shape)
-
-    def _noise(self, view: View, size: int) -> Array:
-        """Words that are numbers of common size in floats (sums of any floats would mostly be NaN), else anything."""
         # Each operand has its own, or the difference of two would be nothing.
-        random = np.random.default_rng((self._seed, list(self._marks).index(view)))
-        dtype = view.dtype
-        if dtype.is_float:
-            numbers = random.choice((-1.0, 1.0), size) * np.exp2(random.uniform(-2, 8, size))
-            return dtype.encode(-1.5 * numbers if self._complement else numbers)
-        words = np.frombuffer(random.bytes(size * dtype.itemsize), dtype.bits_dtype)
-        words = ~words if self._complement else words
-        return words & 15 if dtype.per_byte > 1 else words
+        noise = np.resize(_noise(view.dtype, list(self._masks).index(view), self._complement), words.shape)
+        noise ^= words
+        noise &= mask
+        noise ^= words
+        return noise
 
     def peek(self, view: View) -> Array:
         return self.read(view)
@@ -60,8 +53,25 @@ class _Pretended:
         self.written[view] = np.ascontiguousarray(bits)
 
 
+@lru_cache(maxsize=64)
+def _noise(dtype: DType, number: int, complement: bool) -> Array:
+    """Words that are numbers of common size in floats (sums of any floats would mostly be NaN), else anything."""
+    # SplitMix64, to do without numpy.random, which takes long to load: https://prng.di.unimi.it/splitmix64.c
+    random = np.arange(1 + number * _PERIOD, 1 + (number + 1) * _PERIOD, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    random = (random ^ (random >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    random = (random ^ (random >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    random ^= random >> np.uint64(31)
+    if dtype.is_float:
+        signs = np.where(random & np.uint64(1), 1.0, -1.0)
+        numbers = signs * np.exp2(-2 + 10 * (random >> np.uint64(11)).astype(np.float64) / (1 << 53))
+        return dtype.encode(-1.5 * numbers if complement else numbers)
+    words = random.astype(dtype.bits_dtype)
+    words = ~words if complement else words
+    return words & 15 if dtype.per_byte > 1 else words
+
+
 class Dependence(Struct, frozen=True):
-    """For each result the bytes that depend on undefined ones: truth values, last axis by byte.
+    """For each result the bytes that depend on undefined ones: words with all bits of these bytes set.
 
     ``clears``: whether floats of a result are zero whatever number the undefined bytes hold, and not if they hold none.
     """
@@ -70,43 +80,47 @@ class Dependence(Struct, frozen=True):
     clears: bool = False
 
 
-def dependent(
-    target: Target, description: Description, memory: Memory, marks: Mapping[View, Array], seed: int
-) -> Dependence:
+def dependent(target: Target, description: Description, memory: Memory, marks: Mapping[View, Array]) -> Dependence:
     """Dependence of a command's results on marked bytes of its operands.
 
     ``marks``: of the operands that have any. A command that cannot be executed with other numbers depends on them all.
     """
     results = [view for view in description.results if isinstance(view, View)]
+    masks = {view: _mask(words) for view, words in marks.items()}
     runs: list[dict[View, Array]] = []
     for complement in (False, True):
-        pretended = _Pretended(memory, marks, seed, complement)
+        pretended = _Pretended(memory, masks, complement)
         try:
             target.execute(description, pretended)
         except (NotSimulated, BadAccess, IndexError, ValueError, OverflowError):
-            return Dependence({view: np.ones(_bytes_shape(view), np.bool_) for view in results})
+            return Dependence({view: np.full(view.shape, _all(view.dtype), view.dtype.bits_dtype) for view in results})
         runs.append(pretended.written)
-    by_byte = any(_is_partial(words, view) for view, words in marks.items())
+    by_byte = any(_is_partial(mask) for mask in masks.values())
     dependent_values: dict[View, Array] = {}
     clears = False
     for view in results:
         one, other = (np.ascontiguousarray(run[view]).reshape(view.shape) for run in runs)
-        differs = (one.view(np.uint8) != other.view(np.uint8)).reshape(_bytes_shape(view))
+        differs = one != other
+        depends = np.where(differs, _all(view.dtype), view.dtype.bits_dtype.type(0))
         if view.dtype.is_float and differs.any():
             zero = (view.dtype.widen(one) == 0) & (view.dtype.widen(other) == 0)
-            clears = clears or bool((differs.any(-1) & zero).any())
-            differs &= ~zero[..., np.newaxis]
-        dependent_values[view] = differs if by_byte else np.broadcast_to(differs.any(-1, keepdims=True), differs.shape)
+            clears = clears or bool((differs & zero).any())
+            depends[zero] = 0
+        dependent_values[view] = depends & _mask(one ^ other) if by_byte else depends
     return Dependence(dependent_values, clears)
 
 
-def _bytes_shape(view: View) -> tuple[int, ...]:
-    return (*view.shape, view.dtype.itemsize)
+def _all(dtype: DType) -> np.generic:
+    """A word with every bit set."""
+    return dtype.bits_dtype.type(np.iinfo(dtype.bits_dtype).max)
 
 
-def _is_partial(words: Array, view: View) -> bool:
+def _mask(words: Array) -> Array:
+    """Words with all bits set of the bytes that are not 0."""
+    data = np.ascontiguousarray(words)
+    return np.negative((data.view(np.uint8) != 0).view(np.int8)).view(data.dtype).reshape(words.shape)
+
+
+def _is_partial(mask: Array) -> bool:
     """Whether some element has bytes of both kinds: then numbers are moved in units that are not theirs."""
-    if view.dtype.itemsize == 1:
-        return False
-    marked = np.ascontiguousarray(words).view(np.uint8).reshape(_bytes_shape(view)) != 0
-    return bool((marked.any(-1) & ~marked.all(-1)).any())
+    return bool(((mask != 0) & (mask != np.iinfo(mask.dtype).max)).any())

@@ -220,7 +220,7 @@ class Uninitialized(Observer):
                 shadow.put(view, None)
             return self._finding(command, "the host is given", next(iter(marks.values())), mark)
         finding = None
-        depends = dependent(inspector.program.target, description, inspector.memory, marks, command.ordinal)
+        depends = dependent(inspector.program.target, description, inspector.memory, marks)
         if depends.clears:
             finding = self._cleared(command, marks)
         for view in results:

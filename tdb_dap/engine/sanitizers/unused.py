@@ -93,6 +93,8 @@ def _is_whole(view: View) -> bool:
     """Whether a tensor has every byte of what encloses its pieces."""
     try:
         enclosing = sum((stop - start) * (lane_stop - lane) for start, stop, lane, lane_stop in rectangles(view))
+        if view.size * view.dtype.itemsize < enclosing:
+            return False
         return ByteRanges.of(view).size == enclosing
     except BadAccess:
         return False
