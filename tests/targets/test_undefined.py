@@ -21,6 +21,7 @@ from tdb_dap.targets.families import arithmetic
 from tdb_dap.targets.semantics.registry import SEMANTICS, Operation
 from tests.loops import each
 from tests.samples import DATA
+from tests.targets.commands import chip_named, computed
 
 BITS_OF_INTEGERS = (
     arithmetic.NOT,
@@ -80,3 +81,20 @@ def test_a_computation_without_elements_is_refused_by_name(model: str, field: st
             text = debugger.run().text
             assert re.search(rf"{re.escape(command.name)}.* (has no elements|is not simulated)", text), command.token
     assert len(empty) > 3, empty
+
+
+def test_an_input_that_would_fill_the_memory_when_it_is_padded_is_refused() -> None:
+    """1,024 x 96 numbers with 15 zeros between them, in 64 channels."""
+    sizes = {"res0_n": 1, "res0_c": 64, "res0_h": 1092, "res0_w": 102, "opd0_h": 1024, "opd0_w": 96}
+    window = {
+        "opd1_h": 1,
+        "opd1_w": 1,
+        "res_op_x_str": 15,
+        "res_op_y_str": 15,
+        "opd0_x_ins0": 15,
+        "opd0_y_ins0": 15,
+        "opd3_const": 1,
+    }
+    given = {"input": np.zeros((1, 64, 1024, 96), np.uint8)}
+    with pytest.raises(NotSimulated, match=r"its padded input has 1,593,423,936 numbers"):
+        computed(chip_named("BM1684X"), "pord.maxpooling", given, **sizes, **window, res0_addr=100 << 10)

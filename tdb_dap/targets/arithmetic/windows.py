@@ -16,6 +16,10 @@ from tdb_dap.targets.declaration.fields import Fields
 _PAD_MODES: dict[int, Literal["reflect", "edge", "wrap"]] = {1: "reflect", 2: "edge", 3: "wrap"}
 
 
+_MOST_PADDED = 1 << 28
+"""Numbers that a padded input may have; chips pad while they read, and real ones have a few million."""
+
+
 class Windows(NamedTuple):
     """Windows over planes of an image, (planes, numbers) without gaps."""
 
@@ -40,6 +44,7 @@ def padded(bits: Array, f: Fields, pad_value: Value | None, inserted: int = 0) -
         return bits
     n, c, h, w = bits.shape
     height, width = (h - 1) * (rows + 1) + 1, (w - 1) * (columns + 1) + 1
+    check_padded(n * c, height + up + down, width + left + right)
     border: Array = np.zeros((1, 1, 1, 1), bits.dtype)
     between: Array = border
     if pad_value is not None and pad_value.is_constant:
@@ -58,6 +63,12 @@ def padded(bits: Array, f: Fields, pad_value: Value | None, inserted: int = 0) -
     image[...] = border
     image[:, :, up : up + height, left : left + width] = inner
     return image
+
+
+def check_padded(planes: int, height: int, width: int) -> None:
+    """NotSimulated where a padded input would take all of the memory."""
+    if (count := planes * height * width) > _MOST_PADDED:
+        raise NotSimulated(f"its padded input has {count:,} numbers; up to {_MOST_PADDED:,} are simulated")
 
 
 def border(f: Fields, pad_value: Value | None, inserted: int, dtype: np.dtype[Any]) -> Array:

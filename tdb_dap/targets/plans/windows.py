@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tdb_dap.engine.hardware.dtypes import F32, SI8, SI16, Array
 from tdb_dap.targets.arithmetic.stored import AXES, FLOATS, Stored, Unplanned
 from tdb_dap.targets.arithmetic.sums import BYTES, Group, Image, Pair, Size, Step, Sums, Window
-from tdb_dap.targets.arithmetic.windows import offsets
+from tdb_dap.targets.arithmetic.windows import check_padded, offsets
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.kernel.constants import LARGEST_GROUP, Accumulation, Format, Part
 from tdb_dap.targets.plans.packing import MOST_PRODUCTS, constant, format_of, four_axes, number_of
@@ -58,6 +58,7 @@ def _padded(image: Tensor, result: Tensor, word: Array, f: Fields) -> _Padded:
     rows, columns = f.opd0_y_ins0 + 1, f.opd0_x_ins0 + 1
     high = (h - 1) * rows + 1 + f.opd0_up_pad + f.opd0_dn_pad
     wide = (w - 1) * columns + 1 + f.opd0_lf_pad + f.opd0_rt_pad
+    check_padded(image.view.shape[0] * channels, high, wide)
     taps, places = offsets(np.broadcast_to(np.int8(0), (1, channels, high, wide)), f)
     if result.view.shape[0] != image.view.shape[0] or places.size != result.view.shape[2] * result.view.shape[3]:
         raise Unplanned("results of another shape")

@@ -92,7 +92,7 @@ def extremum(x: Operation) -> Array | tuple[Array, Array]:
 def _integer_extremum(x: Operation, met: list[_Tap]) -> _Tap:
     largest = x.fields.sub == op.MAXIMUM
     if met[0].index is None:
-        return _Tap((np.maximum if largest else np.minimum).reduce([tap.numbers for tap in met]))
+        return _Tap(reduce(np.maximum if largest else np.minimum, [tap.numbers for tap in met]))
     return reduce(lambda t, y: t.unless(y.numbers > t.numbers if largest else y.numbers < t.numbers, y), met)
 
 

@@ -201,10 +201,10 @@ def weighted(x: Operation) -> Array:
     constant = x["kernel"].is_constant
     _check_sum(x)
     image = dtype.widen(padded(x["input"].bits, f, None))
-    met = [tap for _, _, tap in taps(image, f)]
+    met = [tap for _, _, tap in taps(float32.flush(image) if dtype is F32 else image, f)]
     if dtype is F32:
         kernel = np.broadcast_to(x["kernel"].numbers, (1, f.res0_c, f.opd1_h, f.opd1_w))
-        pairs = [(float32.flush(tap), float32.flush(w)) for tap, w in zip(met, _per_tap(kernel), strict=True)]
+        pairs = [(tap, float32.flush(w)) for tap, w in zip(met, _per_tap(kernel), strict=True)]
         return x.dtype.encode(_with_bias_and_old(x, sum_of_products(pairs, x.shape)))
     kernel = np.broadcast_to(x["kernel"].numbers.astype(np.int64), (1, f.res0_c, f.opd1_h, f.opd1_w))
     if constant:
