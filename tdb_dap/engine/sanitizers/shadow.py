@@ -135,9 +135,9 @@ class Shadow:
         if self._is_constant(view):
             return None
         try:
-            if view.dtype.per_byte == 1 and view.layout is not Layout.STREAM:
-                if not any(_has_marks(piece) for _, piece in self.memory.pieces(view)):
-                    return None
+            in_pieces = view.dtype.per_byte == 1 and view.layout is not Layout.STREAM
+            if in_pieces and not any(_has_marks(piece) for _, piece in self.memory.pieces(view)):
+                return None
             words = self.memory.read(view)
         except BadAccess:
             return None

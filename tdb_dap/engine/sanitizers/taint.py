@@ -57,7 +57,8 @@ class _Pretended:
 def _noise(dtype: DType, number: int, complement: bool) -> Array:
     """Words that are numbers of common size in floats (sums of any floats would mostly be NaN), else anything."""
     # SplitMix64, to do without numpy.random, which takes long to load: https://prng.di.unimi.it/splitmix64.c
-    random = np.arange(1 + number * _PERIOD, 1 + (number + 1) * _PERIOD, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    steps = np.arange(1 + number * _PERIOD, 1 + (number + 1) * _PERIOD, dtype=np.uint64)
+    random = steps * np.uint64(0x9E3779B97F4A7C15)
     random = (random ^ (random >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     random = (random ^ (random >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     random ^= random >> np.uint64(31)
