@@ -63,6 +63,7 @@ CORRECT = {
     "neck_bm1684x_int8": "indices of a resize in a group",
     "gate_bm1684_int8": "a table in L2 beyond those of the firmware; a vector read in whole lines",
     "rows_bm1684_int8": "a transpose unpacks four batches of which there is one",
+    "wide_bm1684x_f16": "a part of a bias loaded for a round of a loop that does not come",
     "attend_bm1690_f16c8": "the state of a loop saved in its last round; a table for cores without a part of the work",
 }
 """Of networks of the size that people have: what was once taken for a fault."""
@@ -94,6 +95,15 @@ def test_a_loop_whose_state_is_not_its_own_is_reported() -> None:
     assert is_unneeded(program, state.ordinal, lambda row: True)
     assert not is_unneeded(program, state.ordinal, lambda row: False), "the value that is saved is lost with it"
     assert not is_unneeded(program, state.ordinal + 1, lambda row: True)
+
+
+def test_only_the_last_load_of_an_op_may_begin_again() -> None:
+    """Of a product in two parts: the others are of new places, and another load of such a place comes after none."""
+    program = open_program(DATA / "contexts" / "wide_bm1684x_f16")
+    loads = [c for c in program.commands if c.name.startswith("dma.tensor") and "%R" in c.asm.split("=")[0]]
+    unneeded = [is_unneeded(program, command.ordinal, lambda row: True) for command in loads]
+    assert unneeded == [False] * (len(loads) - 1) + [True]
+    assert loads[-1].asm.split("source = ")[1][:9] == loads[-4].asm.split("source = ")[1][:9]
 
 
 def test_of_packed_batches_only_those_that_do_not_exist_are_not_missed() -> None:

@@ -4,12 +4,13 @@ Ops that every core executes as a whole: the compiler does so with an op of seve
 a softmax of ten numbers (SG2380). All cores leave the same numbers in the same place, and it does not matter whose come
 last.
 
-Results that nobody reads and nobody misses, although their commands compute something. Three kinds are known from what
+Results that nobody reads and nobody misses, although their commands compute something. Four kinds are known from what
 commands and ops are, not from their names:
 
 * the state of a loop, saved in the last round: ``new = f(state, x)``, ``state = new``, where ``new`` is used itself;
 * what an op of several cores prepares on a core that gets no part of the work: there it loads and stores nothing;
-* what is computed from none of the op's operands: batches that packed words have room for, and the tensor has not.
+* what is computed from none of the op's operands: batches that packed words have room for, and the tensor has not;
+* what the last round of a loop loads for a next one: the first part of an operand once more.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ def is_unneeded(program: Program, ordinal: int, is_read_later: Callable[[int], b
         _is_state(program.access_rows, record, ordinal, is_read_later)
         or _has_no_part(program, record)
         or _is_of_nothing(program, record, ordinal)
+        or _begins_again(program.access_rows, record, ordinal)
         for record in records
     )
 
@@ -108,8 +110,32 @@ def _has_no_part(program: Program, record: OpRecord) -> bool:
 
 
 def _reaches_out(rows: AccessRows, record: OpRecord) -> bool:
-    outside = (SPACES.index(Space.GLOBAL), SPACES.index(Space.L2))
-    return any(rows.space[row] in outside for ordinal in record.ordinals for row in rows.of_command(ordinal))
+    return any(_is_outside(rows, row) for ordinal in record.ordinals for row in rows.of_command(ordinal))
+
+
+def _is_outside(rows: AccessRows, row: int) -> bool:
+    return SPACES[int(rows.space[row])] in (Space.GLOBAL, Space.L2)
+
+
+def _begins_again(rows: AccessRows, record: OpRecord, ordinal: int) -> bool:
+    """Whether a load, and any that its op has after it, takes from where an earlier load of the op began to."""
+    loads = [number for number in record.ordinals if _is_load(rows, number)]
+    if ordinal not in loads:
+        return False
+    last = loads.index(ordinal)
+    begun = {tensor for number in loads[:last] for tensor in _begins(rows, number)}
+    return all(begun.issuperset(_begins(rows, number)) for number in loads[last:])
+
+
+def _is_load(rows: AccessRows, ordinal: int) -> bool:
+    """Whether a command moves from outside of the cores to local memory, and nothing else."""
+    sides = [[_is_outside(rows, row) for row in rows.of_command(ordinal) if rows.is_write[row] == w] for w in (0, 1)]
+    return bool(sides[0] and sides[1]) and all(sides[0]) and not any(sides[1])
+
+
+def _begins(rows: AccessRows, ordinal: int) -> set[tuple[int, int]]:
+    """Space and first byte of what a command reads."""
+    return {(int(rows.space[row]), int(rows.start[row])) for row in rows.of_command(ordinal) if not rows.is_write[row]}
 
 
 def _is_of_nothing(program: Program, record: OpRecord, ordinal: int) -> bool:
