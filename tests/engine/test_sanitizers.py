@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from scripts.robustness.mutate_models.faults import DROPPED, LOWERED, SHIFTED, SHORTENED, SWAPPED
-from scripts.robustness.mutate_models.orders import outcomes, schedule
+from scripts.robustness.mutate_models.judging import outcomes
 from tdb_dap.engine.checks.exception_filters import filters_named
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.machine.edits import MemoryEdit
+from tdb_dap.engine.program.orders import schedule
 from tdb_dap.engine.sanitizers import chosen, made
 from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.harmless import is_repeated, is_unneeded
