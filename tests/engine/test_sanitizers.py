@@ -16,7 +16,7 @@ from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.machine.edits import MemoryEdit
-from tdb_dap.engine.program.orders import schedule
+from tdb_dap.engine.machine.orders import schedule
 from tdb_dap.engine.sanitizers import chosen, made
 from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.harmless import is_repeated, is_unneeded

@@ -10,7 +10,7 @@ from tdb_dap.engine.checks.exception_filters import FILTERS
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.machine import Machine
-from tdb_dap.engine.program.orders import other_orders
+from tdb_dap.engine.machine.orders import other_orders
 from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.reference.reference import Reference
 from tdb_dap.engine.sanitizers import chosen, made

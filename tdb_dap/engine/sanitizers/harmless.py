@@ -23,6 +23,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, blank
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows
+from tdb_dap.engine.sanitizers.overlap import meet
 from tdb_dap.engine.sanitizers.taint import dependent
 from tdb_dap.engine.sanitizers.taint_sources import marked_words
 from tdb_dap.errors import BadAccess, NotSimulated
@@ -68,7 +69,7 @@ def is_unneeded(program: Program, ordinal: int, is_read_later: Callable[[int], b
         _is_state(program.access_rows, record, ordinal, is_read_later)
         or _has_no_part(program, record)
         or _is_of_nothing(program, record, ordinal)
-        or _begins_again(program.access_rows, record, ordinal)
+        or _begins_again(program, record, ordinal)
         for record in records
     )
 
@@ -117,14 +118,33 @@ def _is_outside(rows: AccessRows, row: int) -> bool:
     return SPACES[int(rows.space[row])] in (Space.GLOBAL, Space.L2)
 
 
-def _begins_again(rows: AccessRows, record: OpRecord, ordinal: int) -> bool:
-    """Whether a load, and any that its op has after it, takes from where an earlier load of the op began to."""
+def _begins_again(program: Program, record: OpRecord, ordinal: int) -> bool:
+    """Whether a load, and any that its op has after it, takes from where an earlier load of the op began to.
+
+    It waits for whoever reads what it overwrites; if not, two rounds disturb each other.
+    """
+    rows = program.access_rows
     loads = [number for number in record.ordinals if _is_load(rows, number)]
     if ordinal not in loads:
         return False
     last = loads.index(ordinal)
     begun = {tensor for number in loads[:last] for tensor in _begins(rows, number)}
-    return all(begun.issuperset(_begins(rows, number)) for number in loads[last:])
+    if not all(begun.issuperset(_begins(rows, number)) for number in loads[last:]):
+        return False
+    load = program.commands[ordinal]
+    readers = (program.commands[number] for number in record.ordinals if number < ordinal)
+    return not any(
+        reader.engine != load.engine and reader.id > load.dep and _meets(rows, ordinal, reader.ordinal)
+        for reader in readers
+    )
+
+
+def _meets(rows: AccessRows, writer: int, reader: int) -> bool:
+    """Whether a command writes where another reads."""
+    written = [row for row in rows.of_command(writer) if rows.is_write[row]]
+    read = [row for row in rows.of_command(reader) if not rows.is_write[row]]
+    pairs = np.array([(one, other) for one in written for other in read], np.int64).reshape(-1, 2)
+    return bool(meet(rows, pairs).any())
 
 
 def _is_load(rows: AccessRows, ordinal: int) -> bool:

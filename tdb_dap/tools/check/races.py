@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tdb_dap.engine.program.orders import other_orders
+from tdb_dap.engine.machine.orders import other_orders
 from tdb_dap.engine.sanitizers.hazards import hazards
 from tdb_dap.tools.check.schema import Blame, Row
 
