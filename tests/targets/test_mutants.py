@@ -1,0 +1,65 @@
+"""What damaged commands compute, or that they are refused. Source: the answers of the vendor's simulator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.targets import kernel
+from tdb_dap.targets.families.convolution import SHIFT_REGISTER, TABLE_REGISTER
+from tests.targets.commands import chip_named, computed, empty, encoded
+from tests.targets.test_legality import BYTES_CONV, CONV
+
+REQUANTISED = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 4, "opd0_prec": 4, "res0_prec": 4, "res0_addr": 4096}
+REQUANTISED |= {"opd0_sign": 1, "res0_sign": 1, "opd2_sign": 1, "opd2_n_str": 1, "opd1_const": 1}
+NUMBERS = np.array([1, 1 << 20, (1 << 31) - 1, -(1 << 31)])
+MOST, LEAST = (1 << 31) - 1, -(1 << 31)
+
+
+@pytest.mark.parametrize("built", [True, False])
+@pytest.mark.parametrize(
+    ("name", "amount", "expected"),
+    [
+        ("SG2380", 21, [MOST, MOST, MOST, LEAST]),
+        ("BM1688", 43, [MOST, 0, MOST, LEAST]),
+        ("BM1690", 63, [0, 0, 0, LEAST]),
+        ("BM1684X2", 21, [MOST, MOST, MOST, LEAST]),
+        ("CV184X", 21, [MOST, MOST, MOST, LEAST]),
+        ("BM1684X", 21, [32767, 32767, -32768, 32767]),
+    ],
+)
+def test_a_shift_to_the_left_keeps_the_sign_but_on_one_chip(
+    name: str, amount: int, expected: list[int], built: bool
+) -> None:
+    with kernel.switched(built and kernel.is_built):
+        fields = {**REQUANTISED, "opd1_addr": 3254561, "opd2_addr": amount}
+        assert computed(chip_named(name), "quant.rq1", {"input": NUMBERS}, **fields).tolist() == expected
+
+
+@pytest.mark.parametrize("built", [True, False])
+def test_a_result_of_dq1_keeps_the_sign_too(built: bool) -> None:
+    numbers = np.array([3, 1 << 14, (1 << 15) - 1, -12345])
+    with kernel.switched(built and kernel.is_built):
+        fields = {**REQUANTISED, "opd0_prec": 3, "res0_prec": 0, "opd1_addr": 3254561, "opd2_addr": 49}
+        assert computed(chip_named("BM1688"), "quant.dq1", {"input": numbers}, **fields).tolist() == [127, 0, 127, -128]
+
+
+@pytest.mark.parametrize("built", [True, False])
+@pytest.mark.parametrize("name", ["BM1688", "BM1690", "SG2380", "CV184X"])
+def test_requantised_sums_that_are_shifted_to_the_left_keep_their_sign(name: str, built: bool) -> None:
+    """6 * (2^30 - 1) * 2^31 is beyond 63 bits, and its bit 63 is set."""
+    chip, memory = chip_named(name), empty(chip_named(name))
+    one = {"res0_c": 2, "res0_h": 1, "res0_w": 1, "opd0_c": 1, "opd0_h": 1, "opd0_w": 1, "opd1_h": 1, "opd1_w": 1}
+    signs = {"opd0_sign": 1, "opd1_sign": 1, "res0_sign": 1, "rq": 1, "opd5_const": 1}
+    kind, descriptor = encoded(chip, "conv.normal", **{**CONV, **BYTES_CONV, **one, **signs})
+    described = chip.describe(kind, descriptor, 0, {TABLE_REGISTER: (1 << 30) - 1, SHIFT_REGISTER: 31})
+    for role, words in (("input", [6]), ("weight", [1, 255])):
+        view = described.binding.operands[role]
+        assert isinstance(view, View)
+        memory.write(view, np.broadcast_to(np.array(words, np.uint8).reshape(-1, 1, 1, 1), view.shape))
+    with kernel.switched(built and kernel.is_built):
+        chip.execute(described, memory)
+    (result,) = described.results
+    assert isinstance(result, View)
+    assert memory.read(result).reshape(-1).tolist() == [127, 128]
