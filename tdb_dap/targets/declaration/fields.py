@@ -93,6 +93,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     ``idles_by_moves``: a move may have no elements, if all its sizes are zero;
     ``compares_formats``: the format of a right operand that is not announced counts beside floats, too;
     ``signs_bias``: the bias of a convolution of 8-bit integers has a sign, also if it is a number;
+    ``least_coefficients``: of a series;
     ``ddr_start``: the byte that moves call the first one of DDR.
     """
 
@@ -114,6 +115,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     idles_by_moves: bool = True
     compares_formats: bool = False
     signs_bias: bool = False
+    least_coefficients: int = 2
     ddr_start: int = 0
 
 

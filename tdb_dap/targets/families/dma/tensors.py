@@ -363,9 +363,10 @@ def _has_blocks(bound: Bound) -> str:
     if step * f.number(f"{dense}_hsize") * data_type(f).itemsize > _MOST_BYTES:
         return f"its rows are {step} numbers from each other"
     _, offset = located(f, local)
-    extent = f.number(f"{local}_nstride") * rows * data_type(f).itemsize
+    row = f.number(f"{local}_nstride")
+    extent = ((rows - 1) * row + max(row, width)) * data_type(f).itemsize
     if offset % f.geometry.lane_bytes + extent > f.geometry.lane_bytes:
-        return f"its rows leave their lanes: {rows} of {f.number(f'{local}_nstride')} numbers"
+        return f"its rows leave their lanes: {rows} of {row} numbers, in blocks of {width}"
     return ""
 
 
