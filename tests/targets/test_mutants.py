@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
+from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.views import View
+from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
 from tdb_dap.targets.families.convolution import SHIFT_REGISTER, TABLE_REGISTER
+from tdb_dap.tools.programs import open_program
+from tests.samples import DATA
 from tests.targets.commands import chip_named, computed, empty, encoded
 from tests.targets.test_legality import BYTES_CONV, CONV
 
@@ -63,3 +69,24 @@ def test_requantised_sums_that_are_shifted_to_the_left_keep_their_sign(name: str
     (result,) = described.results
     assert isinstance(result, View)
     assert memory.read(result).reshape(-1).tolist() == [127, 128]
+
+
+ROWS = {"res0_n": 1, "res0_c": 1, "res0_h": 3, "res0_w": 4, "opd0_h": 3, "opd0_w": 4, "res0_prec": 0, "opd1_prec": 0}
+ROWS |= {"opd0_str": 3, "opd1_addr": 4096, "res0_addr": 8192, "opd2_addr": 77}
+TABLE = np.arange(1, 13).reshape(1, 1, 3, 4)
+
+
+@pytest.mark.parametrize("flags", [{}, {"opd2_const": 1}, {"opd3_const": 1}])
+@pytest.mark.parametrize(("mnemonic", "last"), [("sgl.pe_s_gather_line", [77] * 4), ("sgl.pe_s_scatter_line", [0] * 4)])
+def test_a_row_beyond_is_none_or_the_constant(mnemonic: str, last: list[int], flags: Mapping[str, int]) -> None:
+    """One chip has rows beyond, the emulators of others end, whatever the command says about limits and constants."""
+    given: dict[str, Array] = {"data": TABLE, "index": np.array([1, 0, 3])}
+    with pytest.raises(NotSimulated, match="index 3 is beyond the 3 rows"):
+        computed(chip_named("BM1690"), mnemonic, given, **ROWS, **flags)
+    found = computed(chip_named("BM1684X2"), mnemonic, given, **ROWS, **flags).tolist()
+    assert found == [5, 6, 7, 8, 1, 2, 3, 4, *last]
+
+
+def test_bytes_are_chosen_whatever_they_are() -> None:
+    """Networks of 8-bit floats replace a NaN by the largest number."""
+    assert open_program(DATA / "weights" / "lanes_bm1690_f8e4m3").access_rows.illegal == ()
