@@ -47,6 +47,8 @@ MOVE |= {
     "src_start_addr_h8": DDR,
     "dst_start_addr_l32": LOCAL,
 }
+WITHIN = {**MOVE, "src_start_addr_l32": 4096, "dst_start_addr_h8": DDR, "dst_start_addr_l32": 4096}
+"""A move within DDR."""
 STRIDES = {
     "stride_enable": 1,
     "src_cstride": 16,
@@ -179,6 +181,9 @@ RULES: list[tuple[str, dict[str, int], dict[str, int], str, dict[str, int]]] = [
         "is at R0.2, which is no multiple of 4",
         {"src_data_format": 1},
     ),
+    ("dma.tensor", WITHIN, {"dst_start_addr_l32": 4160}, "elements of which come later", {"dst_start_addr_l32": 4032}),
+    ("dma.cw_transpose", WITHIN, {}, "its destination overlaps its source", {"dst_start_addr_l32": 8192}),
+    ("dma.tensor.transpose", WITHIN, {}, "its destination overlaps its source", {"dst_start_addr_l32": 8192}),
     (
         "dma.tensor",
         {**MOVE, **STRIDES},
@@ -238,6 +243,8 @@ OF_MOVES |= {
     "src_start_addr_l32": LOCAL,
     "dst_start_addr_l32": LOCAL + 4096,
 }
+SWAPPED = {**OF_MOVES, "chw_copy": 1}
+COPIED = {**OF_MOVES, "direction": 2, "chw_copy": 1, "src_start_addr_l32": 4096, "dst_start_addr_l32": 4032, **STRIDES}
 
 
 @pytest.mark.parametrize(
@@ -268,6 +275,8 @@ OF_MOVES |= {
             {"opd0_prec": 1, "opd1_prec": 1, "res0_prec": 1},
             "it takes no f16",
         ),
+        ("BM1684", "dma.cw_trans", SWAPPED, {"dst_start_addr_l32": LOCAL + 16}, "its destination overlaps its source"),
+        ("BM1684", "dma", COPIED, {"dst_start_addr_l32": 4160}, "elements of which come later"),
         ("BM1684X", "dma.masked_select", {**IDLE}, {}, "its source has no elements"),
         (
             "BM1690",
@@ -470,6 +479,7 @@ def test_one_of_several_commands_of_a_form_that_is_misaligned(tmp_path: Path) ->
 KNOWN: list[tuple[str, str, dict[str, int], dict[str, int]]] = [
     ("BM1684X", "arith.copy", {**SUM, "tsk_opd_num": 1, "opd0_const": 1, "res0_h": 8}, {"res0_addr": (256 << 10) - 64}),
     ("BM1684X", "dma.tensor", {**MOVE, "src_hsize": 16}, {"dst_start_addr_l32": LOCAL + (256 << 10) - 64}),
+    ("BM1684X", "dma.tensor", {**WITHIN, "dst_start_addr_l32": 8192}, {"dst_start_addr_l32": 4160}),
     ("BM1684", "arith.add", OF_BM1684, {"opd0_addr": 0}),
     ("BM1684", "arith.add", OF_BM1684, {"res0_addr": LOCAL + (512 << 10) - 128}),
     ("BM1690", "tsbc.s_bc", {**SHAPE, "res0_prec": 2, "res0_addr": 1024}, {"opd0_addr": 1 << 16}),

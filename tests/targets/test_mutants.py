@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import tdb_dap
+from tdb_dap.cli.main import main
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
@@ -85,6 +88,18 @@ def test_a_row_beyond_is_none_or_the_constant(mnemonic: str, last: list[int], fl
         computed(chip_named("BM1690"), mnemonic, given, **ROWS, **flags)
     found = computed(chip_named("BM1684X2"), mnemonic, given, **ROWS, **flags).tolist()
     assert found == [5, 6, 7, 8, 1, 2, 3, 4, *last]
+
+
+def test_a_move_onto_its_own_source_is_met_among_others(tmp_path: Path) -> None:
+    """Its form has a plan, which does not serve it."""
+    model, changed = DATA / "bm1684x" / "scatter_nd_bm1684x_f32", tmp_path / "changed.bmodel"
+    first = next(each for each in tdb_dap.open(model).program.commands if each.token == "D1")
+    source, fields = first.operands[0], dict(first.fields)
+    assert isinstance(source, View)
+    field = next(name for name in ("dst_start_addr_l32", "dst_start_addr_h32") if name in fields)
+    place = fields[field.replace("dst", "src")] + 64
+    assert main(["patch", str(model), "-o", str(changed), "--set", f"D1.{field}={place}"]) == 0
+    assert "its destination overlaps its source, elements of which come later" in tdb_dap.open(changed).run().text
 
 
 def test_bytes_are_chosen_whatever_they_are() -> None:
