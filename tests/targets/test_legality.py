@@ -223,6 +223,9 @@ SERIES = {**SHAPE, "opd0_prec": 1, "res0_prec": 1, "opd1_n": 3, "opd1_addr": 102
 OF_BLOCKS = {"src_hsize": 1, "src_wsize": 3, "src_hstride": 3, "dst_nsize": 1, "dst_csize": 1, "dst_wsize": 3}
 OF_BLOCKS |= {"dst_nstride": 4, "dst_cstride": 4, "src_data_format": 4, "src_start_addr_h13": 1 << 8}
 OF_BLOCKS |= {"dst_start_addr_h13": 31 << 8, "localmem_mask_l32": 0xFFFFFFFF}
+CHOICE = {"src_nsize": 1, "src_csize": 1, "src_hsize": 2, "src_wsize": 8, "src_data_format": 2, "index_data_format": 3}
+CHOICE |= {"src_start_addr_h13": 1 << 8, "dst_start_addr_h13": 1 << 8, "dst_start_addr_l32": 4096}
+CHOICE |= {"localmem_mask_l32": 0xFFFFFFFF, "localmem_mask_h32": 0xFFFFFFFF}
 L2 = 0x80000000
 OF_ROWS = {"stride_enable": 1, "src_data_format": 1, "src_csize": 1, "src_hsize": 3, "src_wsize": 8, "dst_hsize": 12}
 OF_ROWS |= {"src_cstride": 24, "src_hstride": 8, "dst_cstride": 96, "dst_hstride": 8, "index_csize": 1}
@@ -278,6 +281,7 @@ COPIED = {**OF_MOVES, "direction": 2, "chw_copy": 1, "src_start_addr_l32": 4096,
         ("BM1684", "dma.cw_trans", SWAPPED, {"dst_start_addr_l32": LOCAL + 16}, "its destination overlaps its source"),
         ("BM1684", "dma", COPIED, {"dst_start_addr_l32": 4160}, "elements of which come later"),
         ("BM1684X", "dma.masked_select", {**IDLE}, {}, "its source has no elements"),
+        ("BM1690", "dma.nonzero", CHOICE, {"index_data_format": 5}, "its indices cannot be bf16"),
         (
             "BM1690",
             "dma.general",

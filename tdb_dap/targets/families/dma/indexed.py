@@ -24,6 +24,7 @@ from tdb_dap.targets.families.dma.tensors import (
     move_attributes,
     side,
 )
+from tdb_dap.targets.families.formats import WORDS, among
 
 
 def _channels(f: Fields) -> int:
@@ -139,12 +140,14 @@ class IndexedStore:
 
 
 def _whole(f: Fields) -> Shape4:
-    """Some chips keep the upper halves of rows and columns in fields of their own."""
-    height, width = (
-        f.number(name) | (f.number(f"{name}_h16") << 16 if f.has(f"{name}_h16") else 0)
-        for name in ("src_hsize", "src_wsize")
-    )
+    """Some chips keep the upper halves of rows and columns in fields of their own, or in those of the destination."""
+    height, width = (f.number(f"src_{name}") | _upper_half(f, name) << 16 for name in ("hsize", "wsize"))
     return f.src_nsize, f.src_csize, height, width
+
+
+def _upper_half(f: Fields, name: str) -> int:
+    own = f"dst_{name}" if f.conventions.extends_sizes else f"src_{name}_h16"
+    return f.number(own) if f.has(own) else 0
 
 
 def _default(name: str) -> Any:
@@ -196,7 +199,13 @@ class NonZero:
     source = _row("src", _whole, strides=_default("src"))
     old = _row("dst", _compacted, strides=lambda f: (1,), hidden=True, dtype=_index_type)
     destination = _row("dst", _compacted, True, strides=lambda f: (1,), dtype=_index_type)
-    rules = (_chooses_from_something, _takes_every_lane, _leaves_local_memory, _keeps_what_it_reads)
+    rules = (
+        _chooses_from_something,
+        _takes_every_lane,
+        _leaves_local_memory,
+        _keeps_what_it_reads,
+        among("index_data_format", WORDS, "indices"),
+    )
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:
