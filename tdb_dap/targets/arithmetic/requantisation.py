@@ -20,7 +20,8 @@ class Steps(Struct, frozen=True):
 
     ``multiplier``, ``amount``, ``zero``: integers that broadcast to the sums; ``held``: the sum wraps to 32 bits first;
     ``rectified``: negative ones count as 0, after that; ``limits``: least and greatest result; ``is_high``: the product
-    is divided by 2^31 first, half away from zero.
+    is divided by 2^31 first, half away from zero; ``keeps_sign``: bit 63 stays when the others are shifted to
+    the left.
     """
 
     mode: int
@@ -31,6 +32,7 @@ class Steps(Struct, frozen=True):
     rectified: bool = False
     limits: tuple[int, int] = UNLIMITED
     is_high: bool = False
+    keeps_sign: bool = False
 
     def transposed(self) -> Steps:
         """The same steps for sums with rows and columns exchanged."""

@@ -154,6 +154,7 @@ class Sums(Struct, frozen=True):
             adds_last=self.adds_last,
             halves=self.halves,
             is_high=requantisation.is_high,
+            keeps_sign=requantisation.keeps_sign,
             shifts_right=self.shifts_right,
             zero=self.zero,
             rows=self.size.rows,
