@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from tdb_dap.cli.standard_streams import ReaderGone, open_closed_descriptors, outlets
-from tdb_dap.engine.rendering.printable import visible
+from tdb_dap.engine.rendering.printable import quoted, visible
 from tdb_dap.errors import TRACEBACKS, BadInput, TdbError, sentence
 from tdb_dap.system.confinement import confine
 from tdb_dap.system.notices import Once, heard_by
@@ -205,7 +205,7 @@ def _without_command(given: Sequence[str]) -> int:
         raise BadInput("the following arguments are required: COMMAND; see tdb-dap --help")
     if arguments.subcommand in COMMANDS:
         raise BadInput(f"unrecognized arguments: {' '.join(others)}; give COMMAND first; see tdb-dap --help")
-    raise BadInput(f"argument COMMAND: invalid choice: {arguments.subcommand!r}; see tdb-dap --help")
+    raise BadInput(f"argument COMMAND: invalid choice: {quoted(arguments.subcommand)}; see tdb-dap --help")
 
 
 def overview() -> list[str]:

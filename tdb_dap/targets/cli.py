@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tdb_dap.engine.rendering.printable import counted
+from tdb_dap.engine.rendering.printable import counted, quoted
 from tdb_dap.errors import BadInput
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.forms:
         chosen = chips().get(arguments.forms.upper())
         if chosen is None:
-            raise BadInput(f"--forms: there is no chip {arguments.forms!r}; known: {', '.join(chips())}")
+            raise BadInput(f"--forms: there is no chip {quoted(arguments.forms)}; known: {', '.join(chips())}")
         _forms(chosen)
         return 0
     failed = False

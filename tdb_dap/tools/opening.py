@@ -17,6 +17,7 @@ from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.machine.undo_log import DEFAULT_LIMIT
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.errors import BadInput
 from tdb_dap.system.notices import notice, picked_up
@@ -94,9 +95,9 @@ def open_debugger(
     one; ``defers``: who opens it calls ``Reference.verify``; ``make``: the kind of debugger.
     """
     if fast and backend != "numpy":
-        raise BadInput(f"a fast run has no backend {backend!r}: only numpy can leave exactness")
+        raise BadInput(f"a fast run has no backend {quoted(backend)}: only numpy can leave exactness")
     if static_tables not in ("firmware", "tdb"):
-        raise BadInput(f"static tables {static_tables!r} are not known; use 'firmware' or 'tdb'")
+        raise BadInput(f"static tables {quoted(static_tables)} are not known; use 'firmware' or 'tdb'")
     say = progress or (lambda text: None)
     say("reading the model")
     # The vendor's debugger, whose tables these are, gives no separate tensor memory.

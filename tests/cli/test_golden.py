@@ -30,13 +30,13 @@ def toy(tmp_path: Path) -> Compiled:
     return Compiled.into(tmp_path / "toy")
 
 
-def _move_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+def _move_expected(monkeypatch: pytest.MonkeyPatch, factor: float = 1.2) -> None:
     """Expected tensors that are some steps off, as after ten layers; the input stays."""
     computed = reference.computed
 
     def moved(path: Path, inputs: Mapping[str, Array]) -> dict[str, Array]:
         arrays = computed(path, inputs)
-        return {name: array if name == "x" else array * np.float32(1.2) for name, array in arrays.items()}
+        return {name: array if name == "x" else array * np.float32(factor) for name, array in arrays.items()}
 
     monkeypatch.setattr(reference, "computed", moved)
 
@@ -52,6 +52,21 @@ def test_roundings_that_add_up_are_no_fault_of_check_golden(toy: Compiled, monke
     done = tdb_dap(*check)
     assert done.returncode == 1
     assert done.stdout.startswith("fail: first to differ is conv8_Conv (tpu.Conv2D at line 23)")
+
+
+def test_an_output_that_has_nothing_left_of_the_model_does_not_pass(
+    toy: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A classifier in bf16 subtracts a mean whose sum has lost 4%: each op is right, and the output is not."""
+    _move_expected(monkeypatch, -1)
+    check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--golden")
+    done = tdb_dap(*check)
+    assert done.returncode == 1
+    first = "differs by accumulated rounding; no op at fault: first beyond its limits is softmax16_Softmax"
+    assert done.stdout.startswith(first), done.stdout
+    assert "no op is wrong by itself: roundings add up, and softmax16_Softmax" in done.stdout
+    assert "has cosine -1.0000" in done.stdout
+    assert tdb_dap(*check, "--fail-on", "op").returncode == 0
 
 
 def test_an_op_whose_operand_is_not_on_the_chip_is_judged_from_the_nearest_one(

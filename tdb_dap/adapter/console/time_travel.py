@@ -13,6 +13,7 @@ from tdb_dap.adapter.requests.set_variable import announce, set_part
 from tdb_dap.engine.expressions.assignment import Part, part_named
 from tdb_dap.engine.machine.provenance import provenance_of, sources_of
 from tdb_dap.engine.machine.what_if import change_field, consequences
+from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadExpression, NotSimulated
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _change(session: Session, field: str, text: str, frame: Frame | None) -> str
     try:
         value = int(text, 0)
     except ValueError:
-        raise BadExpression(f"{text!r} is not a whole number; fields hold the bits of a command") from None
+        raise BadExpression(f"{quoted(text)} is not a whole number; fields hold the bits of a command") from None
     machine = session.debugger.machine
     change_field(machine, names.focus, field, value)
     announce(session)

@@ -17,7 +17,7 @@ from msgspec import Struct
 from tdb_dap.adapter.console.gdb_words import translated
 from tdb_dap.adapter.requests.scopes import names_at
 from tdb_dap.adapter.requests.stepping import resume
-from tdb_dap.engine.rendering.printable import wrapped
+from tdb_dap.engine.rendering.printable import quoted, wrapped
 from tdb_dap.errors import BadExpression, TdbError
 from tdb_dap.system.plugins import Plugin, plugins
 
@@ -180,7 +180,7 @@ def expression_of_console(text: str) -> Iterator[None]:
         first = text.split(maxsplit=1)[0]
         if not first.isalpha():
             raise
-        raise BadExpression(f"{error}; nor is {first!r} a verb: help lists them") from None
+        raise BadExpression(f"{error}; nor is {quoted(first)} a verb: help lists them") from None
 
 
 def execute(session: Session, text: str, frame: Frame | None = None) -> str:
@@ -203,7 +203,7 @@ def _help(session: Session, rest: str, frame: Frame | None) -> str:
     say = session.traits.localised
     if rest:
         if rest not in _VERBS:
-            raise BadExpression(f"there is no verb {rest!r}; help lists them")
+            raise BadExpression(f"there is no verb {quoted(rest)}; help lists them")
         return f"{_VERBS[rest].usage}\n  {say(_VERBS[rest].help)}"
     by_title: dict[str, list[Verb]] = {title: [] for title in _TITLES.values()}
     for known in verbs():
@@ -239,5 +239,5 @@ def count(rest: str) -> int:
     if not rest:
         return 1
     if not rest.isdigit() or int(rest) < 1:
-        raise BadExpression(f"{rest!r} is not a number of steps")
+        raise BadExpression(f"{quoted(rest)} is not a number of steps")
     return int(rest)

@@ -12,6 +12,7 @@ from tdb_dap.adapter.session.references import every_region, memory_reference
 from tdb_dap.engine.expressions.scope import Scope
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.engine.machine.what_if import change_field
+from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadExpression, NotSimulated
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _set_register(session: Session, ordinal: int, name: str, text: str) -> None:
     try:
         value = int(text.partition("(")[0], 0)
     except ValueError:
-        raise BadExpression(f"{text!r} is not a whole number; fields hold the bits of a command") from None
+        raise BadExpression(f"{quoted(text)} is not a whole number; fields hold the bits of a command") from None
     change_field(session.debugger.machine, ordinal, name, value)
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
+from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadExpression, BadInput
 
 
@@ -234,7 +235,7 @@ def validated(model: type[Model], arguments: Mapping[str, Any], warn: Callable[[
         if key not in _EDITOR_KEYS and not key.startswith("_"):
             near = get_close_matches(key, known, 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            warn(f"launch configuration: {key!r} is not known and has no effect{hint}")
+            warn(f"launch configuration: {quoted(key)} is not known and has no effect{hint}")
     return configuration
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.engine.hardware.addresses import parse_address
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def parse_instruction_reference(reference: str, offset: int = 0) -> tuple[int, i
     try:
         core, base = divmod(int(reference, 0), 1 << _INSTRUCTION_CORE)
     except ValueError:
-        raise BadExpression(f"{reference!r} is not the address of an instruction") from None
+        raise BadExpression(f"{quoted(reference)} is not the address of an instruction") from None
     if base >= 1 << (_INSTRUCTION_CORE - 1):  # padding before the first instruction of the next core
         core, base = core + 1, base - (1 << _INSTRUCTION_CORE)
     return core - 1, (base + offset) // INSTRUCTION_STEP
@@ -81,5 +82,5 @@ def parse_memory_reference(session: Session, reference: str) -> tuple[Space, int
         number = int(reference, 0)
         letter = _LETTERS[number >> _SPACE]
     except (ValueError, IndexError):
-        raise BadExpression(f"{reference!r} is not a memory reference") from None
+        raise BadExpression(f"{quoted(reference)} is not a memory reference") from None
     return Space(letter), number >> _CORE & 15, number & ((1 << _CORE) - 1)

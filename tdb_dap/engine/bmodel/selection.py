@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tdb_dap.engine.bmodel.metadata import Net, Stage
 from tdb_dap.engine.bmodel.model_file import ModelFile
+from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadInput
 
 
@@ -14,7 +15,7 @@ def select(bmodel: ModelFile, file: str, net: str | None, stage: int) -> tuple[N
         raise BadInput(f"{file}: the model holds no net; compile it again")
     chosen = next((each for each in nets if each.stages and net in (None, each.name)), None)
     if chosen is None:
-        raise BadInput(f"{file}: there is no net {net!r}; the file holds {', '.join(each.name for each in nets)}")
+        raise BadInput(f"{file}: there is no net {quoted(net or "")}; the file holds {', '.join(each.name for each in nets)}")
     if not 0 <= stage < len(chosen.stages):
         raise BadInput(f"{file}: the net {chosen.name} has no stage {stage}; it has {stages_text(chosen)}")
     return chosen, chosen.stages[stage]

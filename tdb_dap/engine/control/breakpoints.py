@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from tdb_dap.engine.control.breakpoint_specs import BreakpointLocation, resolve
 from tdb_dap.engine.control.logpoints import require_message
 from tdb_dap.engine.expressions.evaluator import require_expression
+from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadExpression
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def parse_hit_condition(text: str) -> Callable[[int], bool]:
     """Predicate on the number of hits."""
     match = re.fullmatch(r"\s*(==|>=|>|<=|<|%|)\s*(\d+)\s*", text)
     if match is None:
-        raise BadExpression(f"hit condition {text!r} is not understood; write 5, >= 5, < 5 or % 5")
+        raise BadExpression(f"hit condition {quoted(text)} is not understood; write 5, >= 5, < 5 or % 5")
     compare, number = _COMPARISONS[match[1]], int(match[2])
     return lambda hits: compare(hits, number)
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from tdb_dap.engine.expressions.evaluator import evaluate, require_expression
 from tdb_dap.engine.expressions.scope import Scope
 from tdb_dap.engine.expressions.values import Value
+from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadExpression, TdbError
 from tdb_dap.system.patterns import pattern
 
@@ -75,4 +76,4 @@ def _formatted(value: Value, format_: str) -> str:
             formatter={"all": lambda number: format(number, format_)},
         )
     except (ValueError, TypeError) as error:
-        raise BadExpression(f"format {format_!r}: {error}") from None
+        raise BadExpression(f"format {quoted(format_)}: {error}") from None

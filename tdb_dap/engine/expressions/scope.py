@@ -19,6 +19,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.strides import contiguous
 from tdb_dap.engine.hardware.views import Constant, Layout, View, strides_of
+from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.engine.source.value_flow import Argument, Definition
 from tdb_dap.errors import BadExpression
 
@@ -194,7 +195,7 @@ class Scope(Struct, frozen=True):
         for tensor in program.outputs:
             if tensor.name == name:
                 return Value(name, self._reader(tensor.view), tensor.view, pending=not self._is_written(tensor))
-        raise BadExpression(f"there is no tensor named {name!r}")
+        raise BadExpression(f"there is no tensor named {quoted(name)}")
 
     def _in_its_own_memory(self, name: str) -> Value | None:
         """An input or output of the net that ops have a copy of, which others may overwrite; None for all else.
@@ -230,7 +231,7 @@ class Scope(Struct, frozen=True):
         space, offset = parse_address(address, geometry)
         number_format = dtypes.BY_NAME.get(dtype)
         if number_format is None:
-            raise BadExpression(f"{dtype!r} is not a type; there are {', '.join(dtypes.BY_NAME)}")
+            raise BadExpression(f"{quoted(dtype)} is not a type; there are {', '.join(dtypes.BY_NAME)}")
         if not shape or any(extent <= 0 for extent in shape):
             raise BadExpression(f"{address}: a shape is a list of positive numbers")
         layout, strides = Layout.CONTIGUOUS, contiguous(shape)
@@ -264,13 +265,13 @@ class Scope(Struct, frozen=True):
             named = program.source.weights.get(name)
             if named is not None:
                 return self._named(named)
-            raise BadExpression(f"there is no weight named {name!r}")
+            raise BadExpression(f"there is no weight named {quoted(name)}")
         subnet = self._subnet
         for part, end in ((program, len(program.commands)), *(((subnet, subnet.stop),) if subnet is not None else ())):
             for tensor in part.inputs if kind == "input" else part.outputs:
                 if tensor.name == name:
                     return self._border(kind, tensor, end)
-        raise BadExpression(f"there is no {kind} named {name!r}")
+        raise BadExpression(f"there is no {kind} named {quoted(name)}")
 
     def _border(self, kind: str, tensor: Tensor, end: int, title: str = "") -> Value:
         """An input, or an output that is there when command ``end`` is reached."""

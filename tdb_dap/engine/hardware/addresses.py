@@ -37,17 +37,17 @@ def parse_address(text: str, geometry: Geometry) -> tuple[Space, int]:
     first, rest = whole_number(match["first"]), whole_number(match["rest"] or "0")
     if space is not Space.LOCAL:
         if match["rest"] or match["lane"]:
-            raise BadExpression(f"{text!r}: only local memory (R) has banks and lanes")
+            raise BadExpression(f"{quoted(text)}: only local memory (R) has banks and lanes")
         return space, first
     banks = geometry.lane_bytes // geometry.bank_bytes
     offset = first * geometry.bank_bytes + rest if first < banks else first
     if first >= banks and match["rest"]:
-        raise BadExpression(f"{text!r}: this chip has banks R0 to R{banks - 1}")
+        raise BadExpression(f"{quoted(text)}: this chip has banks R0 to R{banks - 1}")
     if rest >= geometry.bank_bytes:
-        raise BadExpression(f"{text!r}: a bank has {geometry.bank_bytes:,} bytes")
+        raise BadExpression(f"{quoted(text)}: a bank has {geometry.bank_bytes:,} bytes")
     lane = whole_number(match["lane"] or "0")
     if lane >= geometry.lanes or lane * geometry.lane_bytes + offset >= geometry.local_bytes:
         raise BadExpression(
-            f"{text!r} is outside of local memory ({geometry.lanes} lanes of {geometry.lane_bytes:,} bytes)"
+            f"{quoted(text)} is outside of local memory ({geometry.lanes} lanes of {geometry.lane_bytes:,} bytes)"
         )
     return space, lane * geometry.lane_bytes + offset

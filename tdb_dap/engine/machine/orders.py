@@ -46,7 +46,7 @@ def schedule(program: Program, order: Order) -> Iterator[int]:
 
 
 class _Step(NamedTuple):
-    """What a command waits for, and what it sends."""
+    """A command with what it waits for and sends."""
 
     ordinal: int
     id: int

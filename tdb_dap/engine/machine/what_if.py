@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.edits import CommandEdit, Skip
+from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadExpression, NotSimulated
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ def change_field(machine: Machine, ordinal: int, field: str, value: int) -> None
         raise BadExpression(f"{where} sets up registers for other commands; change their own fields instead")
     if field not in command.fields:
         near = get_close_matches(field, command.fields, 3, 0.4) or list(command.fields)[:8]
-        raise BadExpression(f"{where} has no field {field!r}; it has {', '.join(near)}, ... (info reg lists them)")
+        raise BadExpression(
+            f"{where} has no field {quoted(field)}; it has {', '.join(near)}, ... (info reg lists them)"
+        )
     descriptor = target.encode(command.kind, command.descriptor, {field: value})
     if target.fields(command.kind, descriptor)[field] != value:
         raise BadExpression(f"{where}: {value} does not fit into the field {field}")

@@ -11,6 +11,7 @@ from msgspec.structs import fields, replace
 from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.engine.reference.metrics import Metrics, similarity_text
 from tdb_dap.engine.reference.name_patterns import fits
+from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadInput
 
 
@@ -156,12 +157,14 @@ def _limits(text: str, option: str) -> dict[str, float]:
             limit = float(number)
         except (KeyError, ValueError):
             raise BadInput(
-                f"tolerance {option!r}: {part!r} is not LIMIT=NUMBER; limits are {', '.join(_KEYS)}, for example "
-                "'f16:cosine=0.98' or 'conv*:ulp=2'"
+                f"tolerance {quoted(option)}: {quoted(part)} is not LIMIT=NUMBER; limits are {', '.join(_KEYS)}, "
+                "for example 'f16:cosine=0.98' or 'conv*:ulp=2'"
             ) from None
         least, most = _RANGES[name]
         if not least <= limit <= most:  # nor is NaN, to which everything would compare as within the limit
-            raise BadInput(f"tolerance {option!r}: {part!r}: {key.strip()} is a number from {least:g} to {most:g}")
+            raise BadInput(
+                f"tolerance {quoted(option)}: {quoted(part)}: {key.strip()} is a number from {least:g} to {most:g}"
+            )
         limits[name] = limit
     return limits
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from tdb_dap.engine.control.exception_filter import Filter
 from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.rendering.printable import quoted
 from tdb_dap.errors import BadExpression
 
 _PLACES = "places not to report, separated by commas: names of locations, op names, mlir:31"
@@ -72,7 +73,7 @@ def _saturation(condition: str | None) -> Observer:
             patterns.append(word)
             continue
         if not 0 <= share <= 1:
-            raise BadExpression(f"saturate: {word!r} is not a percentage; give 0 to 100, for example 5%")
+            raise BadExpression(f"saturate: {quoted(word)} is not a percentage; give 0 to 100, for example 5%")
     return _suppressing(_part("saturation", "Saturation")(share), patterns)
 
 
@@ -161,5 +162,5 @@ def chosen(entries: Sequence[str]) -> dict[str, str | None]:
         elif name in BY_NAME:
             chosen_names[name] = condition or None
         else:
-            raise BadExpression(f"there is no sanitizer {name!r}; there are all, {', '.join(BY_NAME)}")
+            raise BadExpression(f"there is no sanitizer {quoted(name)}; there are all, {', '.join(BY_NAME)}")
     return chosen_names

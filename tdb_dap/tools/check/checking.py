@@ -267,7 +267,8 @@ class _Check:
             return rows
         try:
             words = load_inputs(data, program.inputs)
-            return with_shadows(rows, walked.results, model.context, numbers(words, program.inputs))
+            outputs = [tensor.name for tensor in program.outputs]
+            return with_shadows(rows, walked.results, model.context, numbers(words, program.inputs), outputs)
         except BadInput:
             return rows
 
