@@ -382,7 +382,7 @@ def test_a_function_that_looks_at_numbers_has_no_plan() -> None:
         _ = place.numbers
     with pytest.raises(Unplanned):
         _ = place.of(SI32).numbers
-    planned: Any = elements.floats(Operator.ADD, place.stored, place.stored, F32, False)
+    planned: Any = elements.floats(Operator.ADD, place.stored, place.stored, F32)
     with pytest.raises(TypeError):
         np.where(planned, 1, 0)
 

@@ -14,7 +14,7 @@ from tdb_dap.engine.hardware.dtypes import F32, SI8, SI16, SI32, UI8, UI16, UI32
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic.products import Float32, Products
 from tdb_dap.targets.arithmetic.requantisation import Steps
-from tdb_dap.targets.arithmetic.stored import AXES, FLOATS, OF_SIZE, Unplanned, aligned
+from tdb_dap.targets.arithmetic.stored import AXES, OF_SIZE, Unplanned, aligned, calculated_format
 from tdb_dap.targets.arithmetic.windows import Windows
 from tdb_dap.targets.kernel.constants import LARGEST_SHIFT, Accumulation, Factor, Format, Part
 from tdb_dap.targets.kernel.records import ProductRecord, StepRecord
@@ -142,8 +142,8 @@ class Sums(Struct, frozen=True):
             left_type=_factor(self.left),
             is_filled=image.fill is not None,
             fill=0.0 if image.fill is None else image.fill,
-            result=FLOATS.get(self.result.name, 0),
-            rounding=0 if window is None else FLOATS.get(window.rounding.name, 0),
+            result=calculated_format(self.result) or 0,
+            rounding=0 if window is None else calculated_format(window.rounding) or 0,
             nan_wins=group.nan_wins,
             drops_bits=group.drops_bits,
             group=group.size,

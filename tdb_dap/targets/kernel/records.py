@@ -47,7 +47,6 @@ class ElementsRecord(Structure):
         ("function", c_int32),
         ("operands", c_int32),
         ("operator", c_int32),
-        ("flushes", c_int32),
         ("format", c_int32),
         ("newton_steps", c_int32),
         ("reciprocal", c_int32),

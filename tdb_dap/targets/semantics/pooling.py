@@ -279,7 +279,7 @@ def _float_sum(x: Operation) -> Array:
         raise NotSimulated("the depthwise convolution of 16-bit floats with a float32 bias is not known on this chip")
     if x.fields.sub != op.AVERAGE:
         bias = _float_bias(x)
-    return _in_numpy(x, bias) if not kernel.is_active() or x.rules.flushes_halves else _in_kernel(x, bias)
+    return _in_numpy(x, bias) if not kernel.is_active() else _in_kernel(x, bias)
 
 
 def _float_bias(x: Operation) -> Array:

@@ -67,7 +67,7 @@ static int is_operand(const PlanRecord *r, const StoredRecord *stored) { return 
 static Problem make_tile(const PlanRecord *r, const ElementsRecord *record, Tile *tile)
 {
     Elements *e = &tile->work;
-    *e = (Elements){.function = record->function, .operands = record->operands, .kind = record->operator, .flushes = record->flushes,
+    *e = (Elements){.function = record->function, .operands = record->operands, .kind = record->operator,
                     .format = record->format, .steps = record->newton_steps, .rule = record->reciprocal,
                     .each = record->has_own_steps, .how = record->conversion, .variant = record->variant, .mode = record->rounding, .low = record->low,
                     .high = record->high, .fill = record->fill, .fills = record->fills, .terms = record->terms,

@@ -35,7 +35,6 @@ typedef struct {
     int32_t function;
     int32_t operands;
     int32_t operator;
-    int32_t flushes;
     int32_t format;
     int32_t newton_steps;
     int32_t reciprocal;

@@ -122,13 +122,13 @@ static void NAME(floats_of_floats)(const Grid *grid, int flushes, int format, in
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
         if (flushes)
-            NAME(flushed)(numbers, F32, 0, used);
+            NAME(flushed)(numbers, F32, used);
         if (format == F32)
             for (int64_t i = 0; i < used; i++)
                 numbers[i] = number_of(bits_of(numbers[i]) | (numbers[i] != numbers[i] ? 0x7fffffff : 0));
         if (limit)
             NAME(limit)(numbers, format, limit, used);
-        NAME(write_floats)(numbers, result, format, 0, first, used);
+        NAME(write_floats)(numbers, result, format, first, used);
     }
 }
 
@@ -199,14 +199,14 @@ static void NAME(halves_by_mode)(const Grid *grid, int mode, int format, int lim
     for (int64_t first = 0; first < count; first += CHUNK) {
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
-        NAME(flushed)(numbers, F32, 0, used);
+        NAME(flushed)(numbers, F32, used);
         if (format == F16)
             NAME(round_to_f16)(numbers, mode, used);
         else
             NAME(round_to_bf16)(numbers, mode, used);
         if (limit)
             NAME(limit)(numbers, format, limit, used);
-        NAME(write_floats)(numbers, result, format, 0, first, used);
+        NAME(write_floats)(numbers, result, format, first, used);
     }
 }
 
@@ -221,7 +221,7 @@ static void NAME(floats_of_ints)(const Grid *grid, int format, void *result)
         NAME(load_ints)(numbers, grid, &grid->operands[0], first, used);
         for (int64_t i = 0; i < used; i++)
             floats[i] = (float)numbers[i];
-        NAME(write_floats)(floats, result, format, 0, first, used);
+        NAME(write_floats)(floats, result, format, first, used);
     }
 }
 
@@ -260,7 +260,7 @@ static void NAME(magnitudes)(const Grid *grid, int is_flushed, uint32_t *result)
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
         if (is_flushed)
-            NAME(flushed)(numbers, F32, 0, used);
+            NAME(flushed)(numbers, F32, used);
         for (int64_t i = 0; i < used; i++)
             result[first + i] = bits_of(numbers[i]) & 0x7fffffff;
     }

@@ -132,10 +132,10 @@ typedef struct {
     void (*window_f32)(const WindowF32 *, float *);
     void (*window_max)(const WindowMax *, void *);
     void (*elementwise)(int, const float *, const float *, float *, int64_t);
-    void (*float_elements)(const Grid *, int, int, void *, int, int);
-    void (*reciprocal_roots)(const Grid *, int, int, int, float *);
-    void (*divided)(const Grid *, int, int, int, int, int, void *);
-    void (*series)(const Grid *, const Stored *, int64_t, int64_t, int64_t, int, int, void *);
+    void (*float_elements)(const Grid *, int, void *, int, int);
+    void (*reciprocal_roots)(const Grid *, int, int, float *);
+    void (*divided)(const Grid *, int, int, int, int, void *);
+    void (*series)(const Grid *, const Stored *, int64_t, int64_t, int64_t, int, void *);
     int (*int_rows)(const Grid *, int, int, const Requantisation *, const Stored *); /* or none */
     void (*int_elements)(const Grid *, int, int, int, const Requantisation *, void *);
     void (*ints_of_floats)(const Grid *, int, double, double, int, int, void *);
