@@ -290,6 +290,36 @@ def test_what_networks_are_made_of_has_plans() -> None:
 
 def requantised(chip: Chip, input: int, result: int, **more: int) -> tuple[int, bytes, Description]:
     """int32 to int8 by one multiplier, 64 channels of 16 x 16."""
+@pytest.mark.parametrize("scale", [0.5, -0.25, 1.5e-3, 3e38, 1e-40, np.inf, np.nan])
+def test_integer_sums_times_a_float(scale: float) -> None:
+    """In every round mode; by 0.5 every other sum is half way between two results."""
+    (word,) = F32.encode(np.array([scale])).tolist()
+    for mode in range(6):
+        for name, relu in (("mm2.nn", 0), ("mm2.nt", 1)):
+            plain = seed_of("BM1684X2", name, "si8", opd2_n_str=mode, relu=relu, opd2_const=1, opd2_addr=1)
+            case = Case(plain.chip, plain.kind, plain.descriptor, {**plain.registers, TABLE_REGISTER: word})
+            assert_planned_as_defined(case)
+
+
+def assert_planned_as_defined(case: Case) -> None:
+    """NumPy leaves the memories that the plan leaves."""
+    bench = Bench(case.chip)
+    bench.fill(case.description, np.random.default_rng(0), "finite")
+    before = bench.kept()
+    assert case.chip.carry_out(case.kind, case.descriptor, 0, bench.memory, case.registers)
+    planned = bench.kept()
+    bench.restore(before)
+    with kernel.switched(False), np.errstate(all="ignore"):
+        case.chip.execute(case.description, bench.memory)
+    for expected, kept in zip(bench.all(), planned, strict=True):
+        np.testing.assert_array_equal(kept, expected)
+
+
+def test_a_bias_that_float32_does_not_hold() -> None:
+    own = {"rq": 0, "res0_prec": 4, "opd2_const": 1, "opd2_addr": (1 << 25) + 1}
+    assert_planned_as_defined(seed_of("BM1684X2", "mm2.nn", "si8", **own))
+
+
     fields = {"res0_n": 1, "res0_c": 64, "res0_h": 16, "res0_w": 16, "opd0_prec": 4, "opd0_sign": 1, "res0_prec": 0}
     fields |= {"opd2_sign": 1, "opd1_const": 1, "opd1_addr": 3, "opd2_addr": 0xFE, "opd2_n_str": 1, **more}
     kind, descriptor = encoded(chip, "quant.rq1", **fields, opd0_addr=input, res0_addr=result)

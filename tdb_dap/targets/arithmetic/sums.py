@@ -174,6 +174,7 @@ class Sums(Struct, frozen=True):
         )
         return kernel.Product(record, pack, store, image.taps, places)
 
+            is_scaled=requantisation.is_scaled,
 
 def _factor(dtype: DType) -> Factor:
     return _FACTORS.get(dtype.name, Factor.SIGNED_WORDS)

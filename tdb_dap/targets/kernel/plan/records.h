@@ -80,8 +80,9 @@ typedef struct {
  * a plane, and ``window`` has rows and columns of results, and numbers of the image between both. ``result``: format of
  * float results; ``rounding``: of products and sums of float windows; ``keeps_nan``: any NaN may come out. Of float32
  * sums: ``adds_last``: the starts are added to the sum, one after the other; ``halves``: the second half of the products
- * is summed up apart. ``is_high``: as of elements; ``shifts_right``: the shift of each row is to the right, by 31 bits
- * at most. */
+ * is summed up apart, or of windows of floats, searched apart: its number counts where it is larger. ``is_high``: as of
+ * elements; ``shifts_right``: the shift of each row is to the right, by 31 bits at most; ``is_scaled``: multipliers are
+ * words of float32, by which sums are multiplied as float32, and rounded by ``mode``. */
 typedef struct {
     int32_t how;
     int32_t swapped;
@@ -106,7 +107,7 @@ typedef struct {
     int32_t halves;
     int32_t is_high;
     int32_t shifts_right;
-    int32_t unused;
+    int32_t is_scaled;
     float zero;
     float fill;
     int64_t rows;
