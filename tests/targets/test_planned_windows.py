@@ -130,7 +130,8 @@ def walk(name: str) -> Counter[str]:
             for numbers in NUMBERS:
                 bench.fill(case.description, random, numbers)
                 before = bench.kept()
-                chip.execute(case.description, bench.memory)
+                with kernel.switched(False):  # NumPy's results are the definition
+                    chip.execute(case.description, bench.memory)
                 expected = bench.kept()
                 bench.restore(before)
                 if not chip.carry_out(case.kind, case.descriptor, 0, bench.memory, case.registers):

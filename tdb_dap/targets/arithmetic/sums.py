@@ -117,7 +117,7 @@ class Sums(Struct, frozen=True):
     adds_last: bool = False
     """Whether starts of float32 are added to the sums, one after the other."""
     halves: bool = False
-    """Whether the second half of the products is summed up apart, of float32."""
+    """Whether the second half of the products is summed up apart, of float32, or searched apart, of windows."""
     shifts_right: bool = False
     """Whether the amounts that rows have of their own are shifts to the right, of 31 bits at most."""
     window: Window | None = None

@@ -60,13 +60,14 @@ def _largest(x: Operation) -> Pooled:
     start: Array | None = None
     if dtype.is_float:
         flushes = dtype is F32 or (dtype is BF16 and x.rules.flushes_bf16_extremum)
-        if rule is Extremum.TWO_CHAINS or (not flushes and dtype is not F16):
-            raise Unplanned("numbers that are compared otherwise than they are stored")
-        if rule is not Extremum.FIRST_TAP:
+        if (not flushes and dtype.name != F16.name) or (x.fields.sym_range and dtype.name in x.rules.symmetric_halves):
+            raise Unplanned("numbers that are compared otherwise than they are stored, or NaNs that become zero")
+        if rule not in (Extremum.FIRST_TAP, Extremum.TWO_CHAINS):
             start = np.full((1, 1), -_HIGHEST[dtype.name], np.float32)
     is_last = dtype.is_float and rule is Extremum.REPLACES_NAN
     fill = border(x.fields, x.get("pad_value"), x.fields.res1_addr, dtype.bits_dtype)
-    return Pooled("input", None, False, fill, start, False, 0.0, is_last, None)
+    by_parity = dtype.is_float and rule is Extremum.TWO_CHAINS
+    return Pooled("input", None, False, fill, start, False, 0.0, is_last, None, by_parity=by_parity)
 
 
 @multiplies(_largest)

@@ -155,7 +155,8 @@ static Problem make_product(const Block *block, Product *p)
         return no_memory;
     if (form->how == GEMM_F16 && (form->group < 1 || form->group > LARGEST_GROUP))
         return "a group of no products, or of too many";
-    if (form->halves < 0 || form->halves > 1 || (form->halves && (form->how != GEMM_F32 || form->count % 2)))
+    const int is_halved = form->how == GEMM_F32 || (form->how == WINDOW_MAX && form->type == FLOATS_OF_IMAGE);
+    if (form->halves < 0 || form->halves > 1 || (form->halves && (!is_halved || form->count % 2)))
         return "halves of products that cannot be halved";
     if (form->shifts_right && !product_is_integer(p))
         return "shifts of sums that are no integers";

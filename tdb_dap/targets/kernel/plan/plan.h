@@ -109,7 +109,7 @@ typedef struct {
     FastRequant *fast_steps; /* the same for each row, where it is short */
     int64_t *own_starts;    /* room for what the sums of each row start from by the next command; ``has_own_starts`` */
     int has_own_starts;
-    char *starts[2], *sums, *second, *left, *packed, *image, *panels; /* second: sums of the second halves */
+    char *starts[2], *sums, *second, *left, *packed, *image, *panels; /* second: of the second halves */
 } ProductRun;
 
 /* ``rows`` and ``columns``: of the result, and where each row of a tensor begins, in bytes from its address on, of words
