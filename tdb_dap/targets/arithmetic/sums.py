@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.dtypes import F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.targets import kernel
+from tdb_dap.targets.arithmetic.halves import flushed, without_subnormals
 from tdb_dap.targets.arithmetic.products import Float32, Products
 from tdb_dap.targets.arithmetic.requantisation import Steps
 from tdb_dap.targets.arithmetic.stored import AXES, OF_SIZE, Unplanned, aligned, calculated_format
@@ -124,6 +125,24 @@ class Sums(Struct, frozen=True):
     keeps_nan: bool = False
     """Whether any NaN may come out; else the kernel leaves sums alone of which one is a NaN."""
 
+    def with_flushed_halves(self) -> Sums:
+        """The same on a chip without subnormals of f16, which drops those of factors; of windows, in every step."""
+        if self.how == Accumulation.WINDOW_MAX:
+            return self
+        image, window = self.image, self.window
+        if image.fill is not None:
+            fill = without_subnormals(np.array(image.fill, np.float32), flushed(image.dtype))
+            image = image._replace(fill=float(fill))
+        flushing = {Part.LEFT_FACTORS, Part.RIGHT_FACTORS, *([Part.FIRST_START] if window else [])}
+        pack = [
+            step._replace(format=Format.FLUSHED_F16) if step.format == Format.F16 and step.part in flushing else step
+            for step in self.pack
+        ]
+        if window is None:
+            return replace(self, image=image, pack=pack)
+        window = window._replace(rounding=flushed(window.rounding))
+        return replace(self, image=image, pack=pack, window=window, result=flushed(self.result))
+
     def record(self) -> kernel.Product:
         """The description for the kernel."""
         image, group, window = self.image, self.group or Group(1, False, False), self.window
@@ -155,6 +174,7 @@ class Sums(Struct, frozen=True):
             halves=self.halves,
             is_high=requantisation.is_high,
             shifts_right=self.shifts_right,
+            is_scaled=requantisation.is_scaled,
             zero=self.zero,
             rows=self.size.rows,
             count=self.size.products,
@@ -174,7 +194,6 @@ class Sums(Struct, frozen=True):
         )
         return kernel.Product(record, pack, store, image.taps, places)
 
-            is_scaled=requantisation.is_scaled,
 
 def _factor(dtype: DType) -> Factor:
     return _FACTORS.get(dtype.name, Factor.SIGNED_WORDS)

@@ -132,11 +132,9 @@ def _product_on_lanes(x: Operation) -> MatrixProduct:
             raise Unplanned("other numbers than float32")
         plain = _product(x, *order, *turned, (_first_start(x), *old), None)
         return replace(plain, rectifies=rectifies)
-    if left.dtype in (F16, BF16):
+    if left.dtype.name in (F16.name, BF16.name):
         if right.dtype is not left.dtype or (x.rules.symmetric_sums and f.sym_range):
             raise Unplanned("factors of two formats, or limits")
-        if x.rules.flushes_halves and "f16" in (left.dtype.name, x.dtype.name):
-            raise Unplanned("halves without subnormals")
         plain = _product(x, *order, *turned, (_first_start(x), *old), None)
         return replace(plain, group=_group(x), rectifies=rectifies, is_zero_positive=True)
     if left.dtype.is_float or left.dtype.itemsize > 1 or right.dtype.itemsize > 1 or left.dtype.per_byte > 1:

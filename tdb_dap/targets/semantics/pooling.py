@@ -207,9 +207,8 @@ def _summed(x: Operation) -> Pooled:
     steps = table = None
     if dtype.is_float:
         is_limited = f.sym_range and x.dtype.name in x.rules.symmetric_halves
-        flushes = x.rules.flushes_halves and "f16" in (dtype.name, x.dtype.name)
-        if dtype.itemsize == 1 or flushes or is_limited:
-            raise Unplanned("8-bit floats, flushed ones, or limits")
+        if dtype.itemsize == 1 or is_limited:
+            raise Unplanned("8-bit floats, or limits")
         if has_bias and x.rules.halves_by_sign and dtype.itemsize == 2 and x["bias"].dtype is F32:
             raise Unplanned("a bias of another format")
         if has_bias:
