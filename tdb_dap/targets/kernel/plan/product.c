@@ -191,7 +191,7 @@ static void round_words(const int64_t *shape, int format, const Stored *from, co
                                     first * to->step[3];
                     for (int64_t i = 0; from->step[3] != 1 && i < used; i++)
                         numbers[i] = own[i * from->step[3]];
-                    simd->round_floats(from->step[3] == 1 ? own : numbers, to->step[3] == 1 ? out : words, format, used);
+                    simd->write_floats(from->step[3] == 1 ? own : numbers, to->step[3] == 1 ? out : words, format, 0, used);
                     for (int64_t i = 0; to->step[3] != 1 && i < used; i++)
                         out[i * to->step[3]] = words[i];
                 }

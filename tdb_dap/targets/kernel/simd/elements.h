@@ -82,39 +82,19 @@ static void NAME(operate)(int kind, int format, const float *a, const float *b, 
         result[i] = kind == MULTIPLY ? product(a[i], b[i], format) : operation(kind, a[i], b[i]);
 }
 
+/* At most a chunk of numbers as a format holds them. */
 static void NAME(rounded_to)(float *numbers, int format, int64_t count)
 {
-#if LANES == 16
-    if (format == F16 || format == FLUSHED_F16) {
-        for (int64_t i = 0; i < count; i += 16) {
-            const __mmask16 used = USED_OF(i, count);
-            const __m256i half = rounded_halves(_mm512_maskz_loadu_ps(used, numbers + i), format == FLUSHED_F16);
-            _mm512_mask_storeu_ps(numbers + i, used, floats_of_halves(half));
-        }
+    uint16_t words[CHUNK];
+    if (format == F32)
         return;
-    }
-#else
-    if (format == F16 || format == FLUSHED_F16)
-        for (int64_t i = 0; i < count; i++) {
-            const uint16_t half = NAME(to_f16)(numbers[i]);
-            numbers[i] = NAME(from_f16)(format == FLUSHED_F16 && !(half & 0x7c00) ? half & 0x8000 : half);
-        }
-#endif
-    if (format == BF16)
-        for (int64_t i = 0; i < count; i++)
-            numbers[i] = number_of((uint32_t)NAME(to_bf16)(numbers[i]) << 16);
-}
-
-/* As arithmetic takes it. */
-static inline float NAME(normal)(float number)
-{
-    const uint32_t bits = bits_of(number);
-    return number_of((bits & 0x7f800000) ? bits : bits & 0x80000000);
+    NAME(write_floats)(numbers, words, format, 0, count);
+    NAME(read_floats)(numbers, words, format, 1, count);
 }
 
 #define EACH(Result)                                                                                                   \
     for (int64_t i = 0; i < count; i++) {                                                                              \
-        const float x = NAME(normal)(a[i * (a_step)]), y = NAME(normal)(b[i * (b_step)]);                                  \
+        const float x = flush(a[i * (a_step)]), y = flush(b[i * (b_step)]);                                            \
         out[i] = Result;                                                                                               \
         doubt |= NAME(doubtful)(out[i]);                                                                               \
     }                                                                                                                  \

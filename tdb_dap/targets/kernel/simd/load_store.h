@@ -62,19 +62,14 @@ static void read_halves(float *out, const uint16_t *halves, int64_t count)
     }
 }
 
-/* The same of a chip that may flush subnormals. */
-static inline __m256i rounded_halves(__m512 floats, int flushes)
-{
-    const __m256i rounded = halves_of_floats(floats);
-    const __mmask16 tiny = flushes ? _mm256_testn_epi16_mask(rounded, _mm256_set1_epi16(0x7c00)) : 0;
-    return _mm256_mask_mov_epi16(rounded, tiny, _mm256_and_si256(rounded, _mm256_set1_epi16((short)0x8000)));
-}
-
 static void write_halves(const float *numbers, uint16_t *halves, int flushes, int64_t count)
 {
+    const __m256i sign = _mm256_set1_epi16((short)0x8000), exponent = _mm256_set1_epi16(0x7c00);
     for (int64_t i = 0; i < count; i += 16) {
         const __mmask16 used = USED_OF(i, count);
-        _mm256_mask_storeu_epi16(halves + i, used, rounded_halves(_mm512_maskz_loadu_ps(used, numbers + i), flushes));
+        const __m256i rounded = halves_of_floats(_mm512_maskz_loadu_ps(used, numbers + i));
+        const __mmask16 tiny = flushes ? _mm256_testn_epi16_mask(rounded, exponent) : 0;
+        _mm256_mask_storeu_epi16(halves + i, used, _mm256_mask_mov_epi16(rounded, tiny, _mm256_and_si256(rounded, sign)));
     }
 }
 #endif
@@ -256,7 +251,7 @@ static void NAME(read_ints)(int64_t *out, const void *data, int format, int64_t 
 }
 #undef READ
 
-/* Rounded half to even to a format, and stored from element ``start`` of a result on. */
+/* Rounded half to even to a format, and stored from element ``start`` of a result on; of 16 bits a NaN has all bits set. */
 static void NAME(write_floats)(const float *numbers, void *result, int format, int64_t start, int64_t count)
 {
     uint16_t *halves = (uint16_t *)result + start;
@@ -275,12 +270,6 @@ static void NAME(write_floats)(const float *numbers, void *result, int format, i
             halves[i] = format == FLUSHED_F16 && !(half & 0x7c00) ? half & 0x8000 : half;
         }
 #endif
-}
-
-/* The same of numbers that are rounded once, from float32; a NaN has all bits set. */
-static void NAME(round_floats)(const float *numbers, void *result, int format, int64_t count)
-{
-    NAME(write_floats)(numbers, result, format, 0, count);
 }
 
 #endif

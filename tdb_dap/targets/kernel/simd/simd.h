@@ -143,7 +143,7 @@ typedef struct {
     void (*floats_of_ints)(const Grid *, int, void *);
     void (*widen_range)(const float *, int64_t, uint32_t *);
     void (*read_normal)(float *, const void *, int, int64_t, int64_t, uint32_t *);
-    void (*round_floats)(const float *, void *, int, int64_t);
+    void (*write_floats)(const float *, void *, int, int64_t, int64_t);
     void (*integral_floats)(const Grid *, int, float *);
     void (*integral_halves)(const Grid *, int, uint16_t *);
     void (*magnitudes)(const Grid *, int, uint32_t *);

@@ -310,39 +310,37 @@ static void NAME(window_f32)(const WindowF32 *w, float *result)
 
 #undef CHUNK
 
+#define LARGER_OF(a, b) ((a) > (b) ? (a) : (b))
 #define KEPT(Type, Start)                                                                                              \
     for (int64_t y = 0; y < w->height; y++) {                                                                          \
-        Type *out = (Type *)result + (p * w->height + y) * w->width;                                                   \
+        Type *out = (Type *)result + (p * w->height + y) * width;                                                      \
         const Type *row = (const Type *)w->image + p * w->plane + y * w->line;                                         \
-        for (int64_t x = 0; x < w->width; x++)                                                                         \
+        for (int64_t x = 0; x < width; x++)                                                                            \
             out[x] = Start;                                                                                            \
         for (int64_t k = 0; k < w->taps; k++) {                                                                        \
             const Type *from = row + w->offsets[k];                                                                    \
-            if (w->is_last && w->step == 1)                                                                            \
-                for (int64_t x = 0; x < w->width; x++)                                                                 \
-                    out[x] = out[x] > from[x] ? out[x] : from[x];                                                      \
-            else if (w->is_last)                                                                                       \
-                for (int64_t x = 0; x < w->width; x++)                                                                 \
-                    out[x] = out[x] > from[x * w->step] ? out[x] : from[x * w->step];                                  \
-            else if (w->step == 1)                                                                                     \
-                for (int64_t x = 0; x < w->width; x++)                                                                 \
-                    out[x] = from[x] > out[x] ? from[x] : out[x];                                                      \
+            if (step == 1)                                                                                             \
+                for (int64_t x = 0; x < width; x++)                                                                    \
+                    out[x] = is_last ? LARGER_OF(out[x], from[x]) : LARGER_OF(from[x], out[x]);                        \
             else                                                                                                       \
-                for (int64_t x = 0; x < w->width; x++)                                                                 \
-                    out[x] = from[x * w->step] > out[x] ? from[x * w->step] : out[x];                                  \
+                for (int64_t x = 0; x < width; x++)                                                                    \
+                    out[x] = is_last ? LARGER_OF(out[x], from[x * step]) : LARGER_OF(from[x * step], out[x]);          \
         }                                                                                                              \
     }                                                                                                                  \
     break;
 
 static void NAME(window_max)(const WindowMax *w, void *result)
 {
+    const int64_t width = w->width, step = w->step;
+    const int is_last = w->is_last;
     for (int64_t p = w->first; p < w->last; p++)
         switch (w->format) {
-        case SI8: KEPT(int8_t, row[w->offsets[0] + x * w->step])
-        case UI8: KEPT(uint8_t, row[w->offsets[0] + x * w->step])
-        default: KEPT(float, w->start ? *w->start : row[w->offsets[0] + x * w->step])
+        case SI8: KEPT(int8_t, row[w->offsets[0] + x * step])
+        case UI8: KEPT(uint8_t, row[w->offsets[0] + x * step])
+        default: KEPT(float, w->start ? *w->start : row[w->offsets[0] + x * step])
         }
 }
 #undef KEPT
+#undef LARGER_OF
 
 #endif
