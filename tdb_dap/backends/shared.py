@@ -17,6 +17,7 @@ from tdb_dap.targets.chips.vendor_library import VendorLibrary
 
 _PAGE = 4096
 _CHUNK = 1 << 20
+_MOST_BEYOND = 256 << 20
 
 _KINDS = {Space.GLOBAL: "ddr", Space.L2: "l2", Space.LOCAL: "local", Space.STATIC: "static"}
 
@@ -91,12 +92,15 @@ def placement(geometry: Geometry, regions: Iterable[Region], library: VendorLibr
     """Base register per tag, and bytes of DDR that the library has to have. Without tags: no bases.
 
     What is below the lowest address of a tag needs no memory: its base may be below zero, and the sum of base and
-    address wraps around as the library's 64-bit addresses do.
+    address wraps around as the library's 64-bit addresses do. Beyond the last one there is more than a tensor takes:
+    the library insists on room for a whole step after the last element.
     """
     bases: dict[int, int] = {}
     end = _PAGE
+    regions = list(regions)
+    beyond = _CHUNK + min(_MOST_BEYOND, max((region.data.size for region in regions), default=0))
     if not geometry.tag_shift:
-        return bases, max([end, *(region.stop for region in regions)]) + _CHUNK
+        return bases, max([end, *(region.stop for region in regions)]) + beyond
     mask = (1 << geometry.tag_shift) - 1
     extents: dict[int, tuple[int, int]] = {}
     for region in regions:
@@ -107,7 +111,7 @@ def placement(geometry: Geometry, regions: Iterable[Region], library: VendorLibr
         skipped = low // _PAGE * _PAGE
         bases[tag] = library.ddr_start + end - skipped
         end += -(-(high - skipped) // _PAGE) * _PAGE + _PAGE
-    return bases, end + _CHUNK
+    return bases, end + beyond
 
 
 def ddr_index(geometry: Geometry, bases: dict[int, int], offset: int, library: VendorLibrary) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,14 @@ import pytest
 from msgspec.structs import replace
 
 from scripts.robustness.inject_faults import Model, blamed, changed_weight, dropped_command, inject
+from tdb_dap.cli.main import main
 from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.engine.compare.finding import Reason, Role, Verdict
 from tdb_dap.engine.compare.segments import segments
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.tools.check.blame import first_culprit, with_blame
+from tdb_dap.tools.check.checking import CheckOptions, check
 from tdb_dap.tools.check.process_team import Processes
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.schema import Row
@@ -189,3 +192,28 @@ def test_a_weight_that_the_reference_lacks_leaves_nothing_unclear(reason: Reason
     *_, result = with_blame(rows, alone, Producers(program))
     assert result.blame is not None
     assert result.blame.kind == kind
+
+
+RACE = "nothing orders B1 conv.normal (line 22) and D3 dma.tensor (line 19), which touch the same bytes; with the DMA"
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (["--set", "B1.cmd_id_dep=2"], f"{RACE} first every output passes"),
+        (["--set", "B1.cmd_id_dep=2", "--weight", "w6=0"], ""),
+        (["--weight", "w6=0"], ""),
+    ],
+    ids=["a race", "a race and a wrong weight", "a wrong weight"],
+)
+def test_a_race_is_to_blame_if_another_order_is_right(changes: list[str], expected: str, tmp_path: Path) -> None:
+    of = case(TOY)
+    model = tmp_path / "compilation.bmodel"
+    assert main(["patch", str(of.path), "-o", str(model), *changes]) == 0
+    (tmp_path / "final.mlir").write_bytes(of.mlir.read_bytes())
+    locations = lzma.decompress((of.path / "tensor_location.json.xz").read_bytes())
+    (tmp_path / "tensor_location.json").write_bytes(locations)
+    report = check(CheckOptions(ModelOptions(tmp_path, of.inputs, (of.reference,)))).report
+    assert report.failures
+    assert report.culprit is not None
+    assert (report.culprit.blame.text if report.culprit.blame is not None else "") == expected

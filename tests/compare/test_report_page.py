@@ -95,7 +95,7 @@ def test_rounding_that_adds_up_is_the_first_sentence() -> None:
     assert data["tensors"]["culprit"] is None
 
 
-@pytest.mark.parametrize("kind", ["at fault", "overwritten", "input", "unclear", None])
+@pytest.mark.parametrize("kind", ["at fault", "overwritten", "race", "input", "unclear", None])
 def test_one_result_that_rounding_does_not_explain_is_enough(kind: BlameKind | None) -> None:
     found = report([row(2, 0.02, "accumulates"), row(3, 0.03, kind)])
     assert not found.is_accumulated

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from scripts.robustness.mutate_models.faults import DROPPED, LOWERED, SHIFTED, SHORTENED, SWAPPED
-from scripts.robustness.mutate_models.orders import outcomes, schedule
+from scripts.robustness.mutate_models.judging import outcomes
 from tdb_dap.engine.checks.exception_filters import filters_named
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.machine.edits import MemoryEdit
+from tdb_dap.engine.machine.orders import schedule
 from tdb_dap.engine.sanitizers import chosen, made
 from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.harmless import is_repeated, is_unneeded
@@ -63,6 +64,7 @@ CORRECT = {
     "neck_bm1684x_int8": "indices of a resize in a group",
     "gate_bm1684_int8": "a table in L2 beyond those of the firmware; a vector read in whole lines",
     "rows_bm1684_int8": "a transpose unpacks four batches of which there is one",
+    "reach_bm1684x_f32": "columns of padding that no window of a convolution reaches",
     "wide_bm1684x_f16": "a part of a bias loaded for a round of a loop that does not come",
     "attend_bm1690_f16c8": "the state of a loop saved in its last round; a table for cores without a part of the work",
 }
@@ -104,6 +106,17 @@ def test_only_the_last_load_of_an_op_may_begin_again() -> None:
     unneeded = [is_unneeded(program, command.ordinal, lambda row: True) for command in loads]
     assert unneeded == [False] * (len(loads) - 1) + [True]
     assert loads[-1].asm.split("source = ")[1][:9] == loads[-4].asm.split("source = ")[1][:9]
+
+
+def test_only_what_the_next_op_leaves_out_of_a_tensor_is_out_of_reach() -> None:
+    program = open_program(DATA / "contexts" / "reach_bm1684x_f32")
+    [pad, *_] = [record for record in program.source.records if record.opcode == "tpu.Pad"]
+    stored = [number for number in pad.ordinals if "= dma" in program.commands[number].asm]
+    assert [is_unneeded(program, number, lambda row: True) for number in stored] == [True] * len(stored)
+    last = program.source.records[-1]
+    assert not any(is_unneeded(program, number, lambda row: True) for number in last.ordinals), (
+        "nobody takes its result"
+    )
 
 
 def test_of_packed_batches_only_those_that_do_not_exist_are_not_missed() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
 from tests.targets.commands import chip_named, command, empty, encoded
-from tests.targets.test_legality import BYTES, BYTES_CONV, CONV, SUM
+from tests.targets.test_legality import BYTES, BYTES_CONV, CHOICE, CONV, SUM
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,18 @@ def test_a_linear_broadcast_with_steps_leaves_out_its_channels(name: str, width:
     (result,) = chip.describe(kind, descriptor, 0, {}).results
     assert isinstance(result, View)
     assert result.shape == (1, 4, 1, 6)
+
+
+@pytest.mark.parametrize("mnemonic", ["dma.nonzero", "dma.masked_select"])
+@pytest.mark.parametrize(("name", "rows"), [("BM1690E", 65538), ("BM1690", 2)])
+def test_a_choice_of_elements_has_the_upper_halves_of_its_sizes_in_its_destination_on_one_chip(
+    name: str, rows: int, mnemonic: str
+) -> None:
+    chip = chip_named(name)
+    kind, descriptor = encoded(chip, mnemonic, **CHOICE, dst_hsize=1)
+    source = chip.describe(kind, descriptor, 0, {}).binding.operands["source"]
+    assert isinstance(source, View)
+    assert source.shape == (1, 1, rows, 8)
 
 
 @pytest.mark.parametrize(("name", "sign"), [("BM1684X2", 1), ("BM1690", 0), ("CV184X", 0), ("BM1688", 0)])

@@ -47,6 +47,8 @@ MOVE |= {
     "src_start_addr_h8": DDR,
     "dst_start_addr_l32": LOCAL,
 }
+WITHIN = {**MOVE, "src_start_addr_l32": 4096, "dst_start_addr_h8": DDR, "dst_start_addr_l32": 4096}
+"""A move within DDR."""
 STRIDES = {
     "stride_enable": 1,
     "src_cstride": 16,
@@ -179,6 +181,9 @@ RULES: list[tuple[str, dict[str, int], dict[str, int], str, dict[str, int]]] = [
         "is at R0.2, which is no multiple of 4",
         {"src_data_format": 1},
     ),
+    ("dma.tensor", WITHIN, {"dst_start_addr_l32": 4160}, "elements of which come later", {"dst_start_addr_l32": 4032}),
+    ("dma.cw_transpose", WITHIN, {}, "its destination overlaps its source", {"dst_start_addr_l32": 8192}),
+    ("dma.tensor.transpose", WITHIN, {}, "its destination overlaps its source", {"dst_start_addr_l32": 8192}),
     (
         "dma.tensor",
         {**MOVE, **STRIDES},
@@ -214,6 +219,22 @@ def test_a_rule_and_a_command_that_just_keeps_it(
 
 EXPONENTIAL = {**SHAPE, "opd0_prec": 1, "res0_prec": 1, "opd1_const": 1, "opd1_n": 35}
 EXPONENTIAL |= {"opd2_addr": 1024, "res0_addr": 2048, "res1_addr": 4096, "opd3_addr": 8192}
+SERIES = {**SHAPE, "opd0_prec": 1, "res0_prec": 1, "opd1_n": 3, "opd1_addr": 1024, "res0_addr": 2048}
+OF_BLOCKS = {"src_hsize": 1, "src_wsize": 3, "src_hstride": 3, "dst_nsize": 1, "dst_csize": 1, "dst_wsize": 3}
+OF_BLOCKS |= {"dst_nstride": 4, "dst_cstride": 4, "src_data_format": 4, "src_start_addr_h13": 1 << 8}
+OF_BLOCKS |= {"dst_start_addr_h13": 31 << 8, "localmem_mask_l32": 0xFFFFFFFF}
+CHOICE = {"src_nsize": 1, "src_csize": 1, "src_hsize": 2, "src_wsize": 8, "src_data_format": 2, "index_data_format": 3}
+CHOICE |= {"src_start_addr_h13": 1 << 8, "dst_start_addr_h13": 1 << 8, "dst_start_addr_l32": 4096}
+CHOICE |= {"localmem_mask_l32": 0xFFFFFFFF, "localmem_mask_h32": 0xFFFFFFFF}
+L2 = 0x80000000
+OF_ROWS = {"stride_enable": 1, "src_data_format": 1, "src_csize": 1, "src_hsize": 3, "src_wsize": 8, "dst_hsize": 12}
+OF_ROWS |= {"src_cstride": 24, "src_hstride": 8, "dst_cstride": 96, "dst_hstride": 8, "index_csize": 1}
+OF_ROWS |= {"index_hsize": 3, "index_cstride": 3, "src_start_addr_l32": L2, "dst_start_addr_l32": L2 + 4096}
+OF_ROWS |= {"src_start_addr_h13": 7785, "dst_start_addr_h13": 7785, "index_start_addr_h13": 7785}
+OF_ROWS |= {"index_start_addr_l32": L2 + 8192, "localmem_mask_l32": 0xFFFFFFFF, "localmem_mask_h32": 0xFFFFFFFF}
+TO_ROWS = {"src_csize": 1, "src_hsize": 16, "src_wsize": 8, "index_csize": 1, "index_hsize": 3, "dst_hsize": 3}
+TO_ROWS |= {"src_start_addr_h8": DDR, "dst_start_addr_h8": DDR, "index_start_addr_h8": DDR, "src_data_format": 1}
+TO_ROWS |= {"dst_start_addr_l32": 4096, "index_start_addr_l32": 8192, "localmem_mask_l32": 0xFFFFFFFF}
 OF_MATRICES = {"opd0_prec": 2, "opd1_prec": 2, "res0_prec": 2, "res0_c": 4, "res0_w": 8, "opd1_c": 4, "opd1_w": 8}
 OF_MATRICES |= {"opd0_n": 1, "opd0_c": 4, "opd0_w": 8, "opd1_n": 32, "res0_n": 1, "tsk_opd_num": 2}
 OF_MATRICES |= {"opd0_addr": LOCAL, "opd1_addr": LOCAL + 4096, "opd2_addr": LOCAL + 8192, "res0_addr": LOCAL + 12288}
@@ -225,6 +246,8 @@ OF_MOVES |= {
     "src_start_addr_l32": LOCAL,
     "dst_start_addr_l32": LOCAL + 4096,
 }
+SWAPPED = {**OF_MOVES, "chw_copy": 1}
+COPIED = {**OF_MOVES, "direction": 2, "chw_copy": 1, "src_start_addr_l32": 4096, "dst_start_addr_l32": 4032, **STRIDES}
 
 
 @pytest.mark.parametrize(
@@ -255,7 +278,10 @@ OF_MOVES |= {
             {"opd0_prec": 1, "opd1_prec": 1, "res0_prec": 1},
             "it takes no f16",
         ),
+        ("BM1684", "dma.cw_trans", SWAPPED, {"dst_start_addr_l32": LOCAL + 16}, "its destination overlaps its source"),
+        ("BM1684", "dma", COPIED, {"dst_start_addr_l32": 4160}, "elements of which come later"),
         ("BM1684X", "dma.masked_select", {**IDLE}, {}, "its source has no elements"),
+        ("BM1690", "dma.nonzero", CHOICE, {"index_data_format": 5}, "its indices cannot be bf16"),
         (
             "BM1690",
             "dma.general",
@@ -301,6 +327,13 @@ OF_MOVES |= {
         ("BM1684X2", "sfu.exp", {**EXPONENTIAL, "res1_addr": 8192 + 64}, {"res1_addr": 4096 + 2}, "no multiple of 64"),
         ("BM1684X2", "sfu.exp", {**EXPONENTIAL, "opd2_addr": 32}, {"opd2_addr": 16}, "its series is at"),
         ("BM1684X2", "sfu.exp", EXPONENTIAL, {"res1_addr": 1 << 20}, "its exponents begin in lane 4"),
+        ("BM1684X2", "sfu.taylor_4x", SERIES, {"opd1_n": 2}, "2 coefficients, and 3 are the least"),
+        ("BM1684X2", "sfu.taylor", SERIES, {"opd1_n": 2}, "2 coefficients, and 3 are the least"),
+        ("BM1690", "sfu.taylor_4x", {**SERIES, "opd1_n": 2}, {"opd1_n": 1}, "1 coefficients, and 2 are the least"),
+        ("SG2380", "dma.matrix", OF_BLOCKS, {"dst_wsize": 32771}, "its rows leave their lanes: 1 of 4 numbers"),
+        ("BM1690E", "dma.scatter.inplace", OF_ROWS, {"src_csize": 257}, "its destination overlaps its source"),
+        ("BM1690E", "dma.scatter.inplace", OF_ROWS, {"index_start_addr_l32": L2 + 4096}, "overlaps its index"),
+        ("BM1688", "gdma.gather", TO_ROWS, {"src_hsize": 257}, "its destination overlaps its source"),
         (
             "BM1684X2",
             "sfu.exp",
@@ -450,6 +483,7 @@ def test_one_of_several_commands_of_a_form_that_is_misaligned(tmp_path: Path) ->
 KNOWN: list[tuple[str, str, dict[str, int], dict[str, int]]] = [
     ("BM1684X", "arith.copy", {**SUM, "tsk_opd_num": 1, "opd0_const": 1, "res0_h": 8}, {"res0_addr": (256 << 10) - 64}),
     ("BM1684X", "dma.tensor", {**MOVE, "src_hsize": 16}, {"dst_start_addr_l32": LOCAL + (256 << 10) - 64}),
+    ("BM1684X", "dma.tensor", {**WITHIN, "dst_start_addr_l32": 8192}, {"dst_start_addr_l32": 4160}),
     ("BM1684", "arith.add", OF_BM1684, {"opd0_addr": 0}),
     ("BM1684", "arith.add", OF_BM1684, {"res0_addr": LOCAL + (512 << 10) - 128}),
     ("BM1690", "tsbc.s_bc", {**SHAPE, "res0_prec": 2, "res0_addr": 1024}, {"opd0_addr": 1 << 16}),

@@ -43,6 +43,15 @@ def test_what_lies_below_a_tags_lowest_address_takes_no_memory(chip: str, ddr_st
     assert 0 < ddr_index(geometry, bases, first, library) < size
 
 
+@pytest.mark.parametrize("chip", ["BM1684", "BM1688"])
+def test_beyond_the_last_tensor_there_is_room_for_one_more(chip: str) -> None:
+    """The library asserts room for a whole step after the last element, however short that is."""
+    geometry = chip_named(chip).geometry
+    regions = [Region(0, np.zeros(4 << 20, np.uint8), "activations")]
+    _, size = placement(geometry, regions, VendorLibrary("any.so", ddr_start=0))
+    assert size >= 8 << 20
+
+
 def test_no_address_of_a_recorded_model_is_misplaced_and_one_that_is_gets_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -93,6 +93,7 @@ def steps_and_sums(draw: st.DrawFn) -> tuple[Array, Steps, DType]:
         draw(st.booleans()),
         draw(st.booleans()),
         (low, high),
+        keeps_sign=draw(st.booleans()),
     )
     return seed.choice(pool, shape), steps, dtype
 

@@ -21,9 +21,8 @@ from random import Random
 
 from scripts import figures
 from scripts.robustness.mutate_models.faults import KINDS, faults
-from scripts.robustness.mutate_models.judging import Model, Verdict, finders, judge
+from scripts.robustness.mutate_models.judging import Model, Verdict, finders, judge, outcomes
 from scripts.robustness.mutate_models.mutant import Fault
-from scripts.robustness.mutate_models.orders import outcomes
 from scripts.robustness.mutate_models.report import WANTED, found_share, table
 from tdb_dap.engine.compare.recording import record
 from tdb_dap.engine.program.program import Program

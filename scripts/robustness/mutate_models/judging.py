@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scripts.robustness.mutate_models.mutant import Fault, Mutant
-from scripts.robustness.mutate_models.orders import Outcome, outcomes
 from tdb_dap.engine.checks.exception_filters import FILTERS
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.machine.orders import other_orders
 from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.reference.reference import Reference
 from tdb_dap.engine.sanitizers import chosen, made
 from tdb_dap.engine.sanitizers.survey import survey
-from tdb_dap.errors import BadInput
+from tdb_dap.errors import BadAccess, BadInput, NotSimulated
 
 MISMATCH = "mismatch"
 """The exception filter that compares with a reference, here with what the model computes without a fault."""
 
 REFUSED = "refused"
 """The finder of faults that keep the model from being loaded or executed."""
+
+
+Outcome = bytes | str
+"""The outputs of the net, or why there are none."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,24 @@ def judge(model: Model, fault: Fault) -> Verdict:
         return Verdict(fault.kind, fault.text, True, frozenset({REFUSED}))
     changes = outcomes(mutant, model.inputs) != {model.truth}
     return Verdict(fault.kind, fault.text, changes, finders(mutant, model.inputs, model.reference))
+
+
+def outcomes(program: Program, inputs: Mapping[str, Array]) -> set[Outcome]:
+    """What can come out of a program, without asking any sanitizer: the outputs in every order that is allowed."""
+    own = range(len(program.commands))
+    return {_run(program, inputs, ordinals) for ordinals in (own, *(order for _, order in other_orders(program)))}
+
+
+def _run(program: Program, inputs: Mapping[str, Array], ordinals: Sequence[int]) -> Outcome:
+    if len(ordinals) < len(program.commands):
+        return "deadlock"
+    machine = Machine(program, history_limit=0)
+    machine.load_inputs(inputs)
+    try:
+        machine.run_in_order(ordinals)
+        return b"".join(machine.memory.read(tensor.view).tobytes() for tensor in program.outputs)
+    except (NotSimulated, BadAccess) as error:
+        return f"{type(error).__name__}"
 
 
 def finders(program: Program, inputs: Mapping[str, Array], reference: Reference) -> frozenset[str]:

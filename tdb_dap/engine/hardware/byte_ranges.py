@@ -120,6 +120,25 @@ def share_a_byte(one: Operand, other: Operand) -> bool:
     return do_meet(one, other) and ByteRanges.of(one).overlaps(ByteRanges.of(other))
 
 
+def are_overwritten(source: View, destination: View, copies: bool) -> bool:
+    """Whether elements that move one after the other are overwritten before their turn.
+
+    Both have as many elements, in the same order. ``copies``: a word that is moved onto itself stays.
+    """
+    if source.size > _MOST_ELEMENTS:
+        return True
+    read, written = (element_offsets(view).reshape(-1) for view in (source, destination))
+    turns = np.flatnonzero((written != read) | (not copies))
+    size = destination.dtype.itemsize
+    places, first = np.unique(written[turns][:, None] + np.arange(size), return_index=True)
+    first_turns, order = turns[first // size], np.arange(read.size)
+    for byte in range(source.dtype.itemsize if turns.size else 0):
+        at = np.minimum(np.searchsorted(places, read + byte), places.size - 1)
+        if ((places[at] == read + byte) & (first_turns[at] < order)).any():
+            return True
+    return False
+
+
 def has_overlaps(view: View) -> bool:
     """Whether two elements of a tensor have a byte in common."""
     return template(view)[0].has("overlaps", lambda: not has_apart(view) and _shares_bytes(view))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -215,6 +215,14 @@ class Machine:
         reached = self.backend.execute_some(self.program.commands, self.ordinal, ordinal, self._memory)
         if reached > self.ordinal:
             self._begin(reached)
+
+    def run_in_order(self, ordinals: Iterable[int]) -> None:
+        """Execute all commands from the start in another order; nothing of it can be undone."""
+        self.reset()
+        for ordinal in ordinals:
+            self._begin(ordinal)
+            self.step()
+        self._begin(len(self.program.commands))
 
     def _carry_out(self, command: Command) -> Outcome:
         if command.has_descriptor:

@@ -4,13 +4,14 @@ Ops that every core executes as a whole: the compiler does so with an op of seve
 a softmax of ten numbers (SG2380). All cores leave the same numbers in the same place, and it does not matter whose come
 last.
 
-Results that nobody reads and nobody misses, although their commands compute something. Four kinds are known from what
+Results that nobody reads and nobody misses, although their commands compute something. Five kinds are known from what
 commands and ops are, not from their names:
 
 * the state of a loop, saved in the last round: ``new = f(state, x)``, ``state = new``, where ``new`` is used itself;
 * what an op of several cores prepares on a core that gets no part of the work: there it loads and stores nothing;
 * what is computed from none of the op's operands: batches that packed words have room for, and the tensor has not;
-* what the last round of a loop loads for a next one: the first part of an operand once more.
+* what the last round of a loop loads for a next one: the first part of an operand once more;
+* a part of a tensor in DDR that no window of the op reaches which takes the tensor: it reads others.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ import numpy as np
 
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, blank
+from tdb_dap.engine.hardware.rectangles import rectangles
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows
+from tdb_dap.engine.sanitizers.overlap import meet
 from tdb_dap.engine.sanitizers.taint import dependent
 from tdb_dap.engine.sanitizers.taint_sources import marked_words
 from tdb_dap.errors import BadAccess, NotSimulated
@@ -68,7 +71,8 @@ def is_unneeded(program: Program, ordinal: int, is_read_later: Callable[[int], b
         _is_state(program.access_rows, record, ordinal, is_read_later)
         or _has_no_part(program, record)
         or _is_of_nothing(program, record, ordinal)
-        or _begins_again(program.access_rows, record, ordinal)
+        or _begins_again(program, record, ordinal)
+        or _is_out_of_reach(program, record, ordinal)
         for record in records
     )
 
@@ -117,14 +121,59 @@ def _is_outside(rows: AccessRows, row: int) -> bool:
     return SPACES[int(rows.space[row])] in (Space.GLOBAL, Space.L2)
 
 
-def _begins_again(rows: AccessRows, record: OpRecord, ordinal: int) -> bool:
-    """Whether a load, and any that its op has after it, takes from where an earlier load of the op began to."""
+def _is_out_of_reach(program: Program, record: OpRecord, ordinal: int) -> bool:
+    """Whether a command stores a part of a result in DDR of which the next op that takes it reads another part."""
+    rows = program.access_rows
+    written = [row for row in rows.of_command(ordinal) if rows.is_write[row]]
+    views = [value.view for value in record.results if value.view is not None and value.view.space is Space.GLOBAL]
+    for start, stop in ((piece[0], piece[1]) for view in views for piece in rectangles(view)):
+        if all(_is_within(rows, row, start, stop) for row in written):
+            later = (other for other in program.source.records if other.ordinals and other.first > ordinal)
+            takers = (other for other in later if _takes(other, start, stop))
+            taker = min(takers, key=lambda other: other.first, default=None)
+            numbers = taker.ordinals if taker is not None else ()
+            accesses = (row for number in numbers for row in rows.of_command(number) if not rows.is_write[row])
+            return any(_is_within(rows, row, start, stop) for row in accesses)
+    return False
+
+
+def _is_within(rows: AccessRows, row: int, start: int, stop: int) -> bool:
+    """Whether an access is of these bytes of DDR."""
+    return SPACES[int(rows.space[row])] is Space.GLOBAL and start <= rows.start[row] and rows.stop[row] <= stop
+
+
+def _takes(record: OpRecord, start: int, stop: int) -> bool:
+    views = (value.view for value in record.operands)
+    return any(view is not None and view.space is Space.GLOBAL and start <= view.address < stop for view in views)
+
+
+def _begins_again(program: Program, record: OpRecord, ordinal: int) -> bool:
+    """Whether a load, and any that its op has after it, takes from where an earlier load of the op began to.
+
+    It waits for whoever reads what it overwrites; if not, two rounds disturb each other.
+    """
+    rows = program.access_rows
     loads = [number for number in record.ordinals if _is_load(rows, number)]
     if ordinal not in loads:
         return False
     last = loads.index(ordinal)
     begun = {tensor for number in loads[:last] for tensor in _begins(rows, number)}
-    return all(begun.issuperset(_begins(rows, number)) for number in loads[last:])
+    if not all(begun.issuperset(_begins(rows, number)) for number in loads[last:]):
+        return False
+    load = program.commands[ordinal]
+    readers = (program.commands[number] for number in record.ordinals if number < ordinal)
+    return not any(
+        reader.engine != load.engine and reader.id > load.dep and _meets(rows, ordinal, reader.ordinal)
+        for reader in readers
+    )
+
+
+def _meets(rows: AccessRows, writer: int, reader: int) -> bool:
+    """Whether a command writes where another reads."""
+    written = [row for row in rows.of_command(writer) if rows.is_write[row]]
+    read = [row for row in rows.of_command(reader) if not rows.is_write[row]]
+    pairs = np.array([(one, other) for one in written for other in read], np.int64).reshape(-1, 2)
+    return bool(meet(rows, pairs).any())
 
 
 def _is_load(rows: AccessRows, ordinal: int) -> bool:

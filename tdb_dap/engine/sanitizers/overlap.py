@@ -32,7 +32,7 @@ def unordered_overlaps(rows: AccessRows, lines: list[Timeline]) -> Column:
             same_core = lines[first].core == lines[second].core
             one, other = (_reachable(rows, sides[t], same_core) for t in (first, second))
             for pairs in _unordered(one, other, lines[first].clocks[:, second], lines[second].clocks[:, first]):
-                columns.append(pairs[_meet(rows, pairs)])
+                columns.append(pairs[meet(rows, pairs)])
     return np.concatenate(columns)
 
 
@@ -77,7 +77,8 @@ def _unordered(one: _Side, other: _Side, known: Column, known_back: Column) -> I
         begin = stop
 
 
-def _meet(rows: AccessRows, pairs: Column) -> NDArray[np.bool_]:
+def meet(rows: AccessRows, pairs: Column) -> NDArray[np.bool_]:
+    """Of pairs of rows, shape (n, 2), whether they meet and one of them writes."""
     a, b = pairs.T
     meet = rows.is_write[a] | rows.is_write[b]
     meet &= (rows.start[a] < rows.stop[b]) & (rows.start[b] < rows.stop[a])

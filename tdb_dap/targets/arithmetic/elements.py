@@ -318,6 +318,7 @@ def _integers(
         "rounding": steps.mode,
         "held": steps.held,
         "is_high": steps.is_high,
+        "keeps_sign": steps.keeps_sign,
         "plane": plane,
         "variant": variant,
         "rectified": steps.rectified,

@@ -21,7 +21,8 @@ class Steps(Struct, frozen=True):
     ``multiplier``, ``amount``, ``zero``: integers that broadcast to the sums; ``held``: the sum wraps to 32 bits first;
     ``rectified``: negative ones count as 0, after that; ``limits``: least and greatest result; ``is_high``: the product
     is divided by 2^31 first, half away from zero; ``is_scaled``, of products of matrices: the multiplier is the word of
-    a float32, by which the sum is multiplied as float32, and then rounded and limited.
+    a float32, by which the sum is multiplied as float32, and then rounded and limited; ``keeps_sign``: bit 63 stays
+    when the others are shifted to the left.
     """
 
     mode: int
@@ -33,6 +34,7 @@ class Steps(Struct, frozen=True):
     limits: tuple[int, int] = UNLIMITED
     is_high: bool = False
     is_scaled: bool = False
+    keeps_sign: bool = False
 
     def transposed(self) -> Steps:
         """The same steps for sums with rows and columns exchanged."""

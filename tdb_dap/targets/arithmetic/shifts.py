@@ -9,6 +9,7 @@ from tdb_dap.targets.arithmetic.elements import finished
 from tdb_dap.targets.arithmetic.requantisation import Steps
 from tdb_dap.targets.kernel.constants import Rounding
 
+_MAXIMUM = np.int64((1 << 63) - 1)
 HIGH_BITS = 31
 """Low bits of a product that are dropped where only its high half goes on."""
 HALF_EVEN, HALF_AWAY, TOWARD_ZERO, DOWN, UP, HALF_UP, HALF_DOWN = Rounding
@@ -20,7 +21,7 @@ def shift(numbers: Array, amount: Array | int, mode: int) -> Array:
     return _shifted(numbers, amount, mode) if done is None else done
 
 
-def _shifted(numbers: Array, amount: Array | int, mode: int) -> Array:
+def _shifted(numbers: Array, amount: Array | int, mode: int, keeps_sign: bool = False) -> Array:
     numbers, amount = np.asarray(numbers, np.int64), np.asarray(amount, np.int64)
     right = np.maximum(-amount, 0)
     quotient = numbers >> right
@@ -28,7 +29,10 @@ def _shifted(numbers: Array, amount: Array | int, mode: int) -> Array:
     # Only what is shifted out is rounded: what is added cannot overflow then.
     rest = numbers - (quotient << right)
     rounded = quotient + (rest + added + ((numbers >> start) & mask) >> right)
-    return np.where(amount >= 0, numbers << np.maximum(amount, 0), rounded)
+    left = numbers << np.maximum(amount, 0)
+    if keeps_sign:
+        left = (left & _MAXIMUM) | (numbers & ~_MAXIMUM)
+    return np.where(amount >= 0, left, rounded)
 
 
 def rounding_of(mode: int, right: Array) -> tuple[Array, Array, Array]:
@@ -66,7 +70,7 @@ def stepped(numbers: Array, steps: Steps) -> Array:
         total = np.maximum(total, 0)
     product = total * steps.multiplier
     product = _shifted(product, -HIGH_BITS, HALF_AWAY) if steps.is_high else product
-    total = _shifted(product, steps.amount, steps.mode) + steps.zero
+    total = _shifted(product, steps.amount, steps.mode, steps.keeps_sign) + steps.zero
     return np.clip(total, *steps.limits)
 
 

@@ -173,6 +173,7 @@ class Sums(Struct, frozen=True):
             adds_last=self.adds_last,
             halves=self.halves,
             is_high=requantisation.is_high,
+            keeps_sign=requantisation.keeps_sign,
             shifts_right=self.shifts_right,
             is_scaled=requantisation.is_scaled,
             zero=self.zero,

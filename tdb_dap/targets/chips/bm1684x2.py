@@ -41,6 +41,7 @@ BM1684X2 = Chip(
         strided_by_sizes=True,
         signs_bias=True,
         adds_halves=True,
+        least_coefficients=3,
         channel_group=16,
         flushes_halves=True,
         halves_by_sign=True,

@@ -100,7 +100,7 @@ BM1690 = Chip(
 BM1690E = replace(
     BM1690,
     name="BM1690E",
-    rules=replace(_OWN_RULES, strided_by_sizes=True),
+    rules=replace(_OWN_RULES, strided_by_sizes=True, extends_sizes=True),
     geometry=replace(BM1690.geometry, l2_bytes=16 << 20),
     vendor_library=replace(
         _EMULATOR, file="libtpuv7.1_emulator.so", kernel_module="libbm1690e_kernel_module.so", cores=4

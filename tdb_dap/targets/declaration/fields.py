@@ -89,10 +89,12 @@ class Conventions(Struct, frozen=True, kw_only=True):
     ``adds_halves``: products of 16-bit floats are added to an old result;
     ``computes_f16``: elements and windows may be f16; ``divides_halves``: 16-bit floats are divided;
     ``convolves_int4``: there are convolutions of integers of 4 bits, as far as known;
+    ``extends_sizes``: of a choice of elements the destination's rows and columns are the upper halves of the source's;
     ``divides_by_steps``: a copy from or to DDR has a step from column to column, also of one column;
     ``idles_by_moves``: a move may have no elements, if all its sizes are zero;
     ``compares_formats``: the format of a right operand that is not announced counts beside floats, too;
     ``signs_bias``: the bias of a convolution of 8-bit integers has a sign, also if it is a number;
+    ``least_coefficients``: of a series;
     ``ddr_start``: the byte that moves call the first one of DDR.
     """
 
@@ -106,6 +108,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     distributes: bool = True
     sized_index: bool = False
     strided_by_sizes: bool = False
+    extends_sizes: bool = False
     adds_halves: bool = False
     computes_f16: bool = True
     divides_halves: bool = True
@@ -114,6 +117,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     idles_by_moves: bool = True
     compares_formats: bool = False
     signs_bias: bool = False
+    least_coefficients: int = 2
     ddr_start: int = 0
 
 

@@ -59,7 +59,8 @@ def takes_f16(bound: Bound) -> str:
 
 def moved_as_they_are(f: Fields) -> frozenset[int]:
     """Formats of numbers that are not interpreted; where the sign tells bf16 it has no code."""
-    return frozenset({0, 1, 2, 3, 4}) if f.conventions.halves_by_sign else frozenset({0, 1, 2, 3, 4, 5})
+    codes = frozenset({0, 1, 2, 3, 4}) if f.conventions.halves_by_sign else frozenset({0, 1, 2, 3, 4, 5})
+    return codes | {FLOAT8} if f.conventions.has_float8 else codes
 
 
 def of_one_half(bound: Bound) -> str:

@@ -68,8 +68,9 @@ def _has_a_series(bound: Bound) -> str:
     f = bound.fields
     if _is_exponential(f) and f.opd1_n != 2 * TABLE + _EXPONENTIAL:
         return f"its series has {f.opd1_n - 2 * TABLE} coefficients, and {_EXPONENTIAL} are known"
-    is_short = f.sub in (TAYLOR_4X, TAYLOR) and f.opd1_n < 2
-    return f"its series has {f.opd1_n} coefficients, and two are the least" if is_short else ""
+    least = f.conventions.least_coefficients
+    is_short = f.sub in (TAYLOR_4X, TAYLOR) and f.opd1_n < least
+    return f"its series has {f.opd1_n} coefficients, and {least} are the least" if is_short else ""
 
 
 @family("sfu", registers=("sSFU", "SFU"))

@@ -40,7 +40,8 @@ class ElementsRecord(Structure):
     limit, by its sign; what becomes a float of 16 bits is finite; the operands of a quotient or magnitude of float32
     are flushed; of three float operands the product of the first two is added to the third one, where it is 2 the
     third one to that; of ``MULTIPLY_ADD`` it is the left shift of the number that is added. ``is_high``: products are
-    divided by 2^31, half away from zero, before they are shifted; ``plane``: the byte of a result that is stored.
+    divided by 2^31, half away from zero, before they are shifted; ``plane``: the byte of a result that is stored;
+    ``keeps_sign``: bit 63 stays when the others are shifted to the left.
     """
 
     _fields_ = (
@@ -61,6 +62,8 @@ class ElementsRecord(Structure):
         ("variant", c_int32),
         ("is_high", c_int32),
         ("plane", c_int32),
+        ("keeps_sign", c_int32),
+        ("unused", c_int32),
         ("low", c_double),
         ("high", c_double),
         ("least", c_int64),
@@ -99,7 +102,7 @@ class ProductRecord(Structure):
     columns of results, and numbers of the image between both. ``result``: format of float results; ``rounding``: of
     products and sums of float windows; ``keeps_nan``: any NaN may come out. Of float32 sums: ``adds_last``: the starts
     are added to the sum, one after the other; ``halves``: the second half of the products is summed up apart, or of
-    windows of floats, searched apart: its number counts where it is larger. ``is_high``: as of elements;
+    windows of floats, searched apart: its number counts if it is larger. ``is_high``, ``keeps_sign``: as of elements;
     ``shifts_right``: the shift of each row is to the right, by 31 bits at most; ``is_scaled``: multipliers are words of
     float32, by which sums are multiplied as float32, and rounded by ``mode``.
     """
@@ -129,6 +132,7 @@ class ProductRecord(Structure):
         ("is_high", c_int32),
         ("shifts_right", c_int32),
         ("is_scaled", c_int32),
+        ("keeps_sign", c_int32),
         ("zero", c_float),
         ("fill", c_float),
         ("rows", c_int64),

@@ -132,7 +132,7 @@ def requantisation(
         low = -127
     held, rectified = bool(f.rq and holds_32_bits), bool(f.relu)
     mode = f.opd2_n_str if f.rq else DOWN
-    return Steps(mode, multiplier, amount, zero, held, rectified, (low, high))
+    return Steps(mode, multiplier, amount, zero, held, rectified, (low, high), keeps_sign=True)
 
 
 def table_of(x: Operation) -> str | None:

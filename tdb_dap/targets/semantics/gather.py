@@ -27,10 +27,21 @@ def _without_element(x: Operation, index: Array, size: int) -> Array:
         return beyond
     most = (1 << min(16, 8 * x["index"].dtype.itemsize)) - 1
     without = index == most if x.fields.opd3_const else np.zeros(index.shape, np.bool_)
-    wrong = beyond & ~without
-    if wrong.any():
-        raise NotSimulated(f"index {int(index[wrong][0])} is beyond the {size} elements that it chooses from")
+    _refuse(index, beyond & ~without, f"{size} elements")
     return without
+
+
+def _without_row(x: Operation, index: Array, rows: int) -> Array:
+    """Marks of indices beyond the rows, where the chip has such; else NotSimulated, whatever the command says."""
+    beyond = index >= rows
+    if not x.rules.fills_beyond:
+        _refuse(index, beyond, f"{rows} rows")
+    return beyond
+
+
+def _refuse(index: Array, wrong: Array, what: str) -> None:
+    if wrong.any():
+        raise NotSimulated(f"index {int(index[wrong][0])} is beyond the {what} that it chooses from")
 
 
 def _filled(x: Operation, taken: Array, without: Array) -> Array:
@@ -118,27 +129,26 @@ def scatter_per_channel(x: Operation) -> Array:
 
 @semantics("sgl", op.LINE_GATHER)
 def gather_rows(x: Operation) -> Array:
-    """result[n, c, j, :] = data[c, index[n, c, j], :]; out of range: the constant if enabled, else the last row."""
+    """result[n, c, j, :] = data[c, index[n, c, j], :]."""
     f = x.fields
     index = x["index"].bits[:, :, :, 0].astype(np.int64)
+    without = _without_row(x, index, f.opd0_h)
     rows = np.broadcast_to(x["data"].bits[0], (f.res0_c, f.opd0_h, f.res0_w))
     channels = np.arange(f.res0_c)[None, :, None]
-    taken = rows[channels, np.minimum(index, f.opd0_h - 1)]
-    is_filled = x.fields.opd2_const or x.rules.fills_beyond
-    return np.where((index < f.opd0_h)[..., None], taken, _fill(x)) if is_filled else taken
+    return np.where(without[..., None], _fill(x), rows[channels, np.minimum(index, f.opd0_h - 1)])
 
 
 @semantics("sgl", op.LINE_SCATTER)
 def scatter_rows(x: Operation) -> Array:
-    """result[n, c, index[n, c, j], :] = data[c, j, :]; a later j wins, an index out of range is ignored."""
+    """result[n, c, index[n, c, j], :] = data[c, j, :]; a later j wins."""
     f = x.fields
     index = x["index"].bits[:, :, :, 0].astype(np.int64)
+    without = _without_row(x, index, f.res0_h)[..., None]
     rows = np.broadcast_to(x["data"].bits[0], (f.res0_c, f.opd0_h, f.res0_w))
     result = x["old"].bits
     batches, channels = np.arange(f.res0_n)[:, None], np.arange(f.res0_c)[None]
     for j in range(f.opd0_h):
-        place = index[:, :, j]
-        at = np.minimum(place, f.res0_h - 1)
-        inside = (place < f.res0_h)[..., None]
-        result[batches, channels, at] = np.where(inside, rows[None, :, j], result[batches, channels, at])
+        at = np.minimum(index[:, :, j], f.res0_h - 1)
+        old = result[batches, channels, at]
+        result[batches, channels, at] = np.where(without[:, :, j], old, rows[None, :, j])
     return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import SI8, SI16, SI32, UI16, UI32, Array, DType
 from tdb_dap.errors import NotSimulated
@@ -68,6 +69,12 @@ def _limits(x: Operation) -> tuple[int, int]:
     return (-dtype.maximum if is_symmetric else dtype.minimum, dtype.maximum)
 
 
+def _steps(x: Operation, multiplier: Array | int = 1, amount: Array | int = 0, zero: Array | int = 0) -> Steps:
+    """The steps after a product; a shift to the left on the older chip wraps."""
+    packed = op.is_packed(x.fields)
+    return Steps(x.fields.opd2_n_str, multiplier, amount, zero, limits=_limits(x), keeps_sign=packed)
+
+
 def _stored(x: Operation, integers: Array) -> Array:
     """Words of integers; a 16-bit float's code keeps their low half."""
     return _integer_format(x).encode(integers).astype(x.dtype.bits_dtype)
@@ -113,8 +120,8 @@ def requantize_integer(x: Operation) -> Array:
     amount, zero = _shift_and_zero(x, "", "zero_point", op.result_sign(f))
     numbers = _integers(x)
     if x.dtype.itemsize < 4 and not x.dtype.is_float:
-        return requantised(numbers, Steps(f.opd2_n_str, multiplier, amount, zero, limits=_limits(x)), x.dtype)
-    steps = Steps(f.opd2_n_str, multiplier, amount, limits=(SI32.minimum, SI32.maximum))
+        return requantised(numbers, _steps(x, multiplier, amount, zero), x.dtype)
+    steps = replace(_steps(x, multiplier, amount), limits=(SI32.minimum, SI32.maximum))
     shifted = SI32.decode(requantised(numbers, steps, SI32)).astype(np.int64)
     return _stored(x, np.clip(shifted + zero, *_limits(x)))
 
@@ -137,7 +144,7 @@ def _requantized_at_once(x: Operation) -> Array | None:
     else:
         amount = _operand_of(x, "shift", "shift_of_word").stored
         zero = _operand_of(x, "zero_point", "zero_point_of_word").stored
-    steps, stored = Steps(f.opd2_n_str, limits=_limits(x)), value.of(dtype).stored
+    steps, stored = _steps(x), value.of(dtype).stored
     numbers = {"multiplier": _operand_of(x, *_MULTIPLIERS).stored, "amount": amount, "zero": zero}
     return elements.integers(Operator.FIRST, stored, stored, steps, x.dtype.itemsize, **numbers)
 
@@ -172,7 +179,7 @@ def dequantize_integer(x: Operation) -> Array:
     centred = x["input"].numbers.astype(np.int64) - zero
     is_word = x.dtype.itemsize == 4 and not x.dtype.is_float and not op.is_packed(f)
     limits = (SI32.minimum, SI32.maximum) if is_word else _limits(x)
-    words = requantised(centred, Steps(f.opd2_n_str, multiplier, amount, limits=limits), _integer_format(x))
+    words = requantised(centred, replace(_steps(x, multiplier, amount), limits=limits), _integer_format(x))
     return words.astype(x.dtype.bits_dtype)
 
 

@@ -17,12 +17,13 @@ from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.sanitizers import chosen, made
 from tdb_dap.engine.sanitizers.survey import Companions
-from tdb_dap.errors import BadInput
+from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system.progress import SILENT, Progress
 from tdb_dap.tools.check.blame import first_culprit, with_blame, with_other_inputs
 from tdb_dap.tools.check.findings import findings_of
 from tdb_dap.tools.check.journal import Journal
 from tdb_dap.tools.check.overwriting import Writers
+from tdb_dap.tools.check.races import with_race
 from tdb_dap.tools.check.results import Looked, Walked, by_layer
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.schema import RULE, Report, is_accumulated
@@ -206,7 +207,7 @@ class _Check:
         if (other_inputs := with_other_inputs(walked.rows, program)) is not None:
             return other_inputs
         writers = Writers(program)
-        rows = walked.rows
+        rows = self._with_race(walked.rows)
         if self._may_accumulate(rows):
             rows = self._without_accumulated(rows)
         rows = writers.with_overwriters(rows)
@@ -220,6 +221,20 @@ class _Check:
         spans = [(row.first, row.last + 1) for row in failed]
         alone = self._walk(job, "standalone", worker, self._team(job, worker), spans)
         return with_blame(rows, alone.rows, Producers(program), writers)
+
+    def _with_race(self, rows: list[Row]) -> list[Row]:
+        """The rows, where another order of the commands is right with that; see ``races``."""
+
+        def outputs_in(ordinals: Sequence[int]) -> list[Row]:
+            worker = Worker(replace(self._job, keep="none", pictures=False), "cascade")
+            try:
+                return worker.outputs_in(ordinals)
+            except TdbError:
+                return []
+            finally:
+                worker.close()
+
+        return with_race(rows, self._program, outputs_in) if self._options.mode == "cascade" else rows
 
     def _may_accumulate(self, rows: list[Row]) -> bool:
         """Whether differences may be roundings that add up, and the limits are not the user's own."""

@@ -13,9 +13,9 @@ from tdb_dap.tools.sanitize.schema import SanitizerReport
 RULE = "mismatch"
 """Rule of a finding that is a tensor that differs."""
 
-BlameKind = Literal["at fault", "overwritten", "input", "inherits", "accumulates", "unclear"]
+BlameKind = Literal["at fault", "overwritten", "race", "input", "inherits", "accumulates", "unclear"]
 
-ORIGINS: tuple[BlameKind, ...] = ("at fault", "overwritten", "input")
+ORIGINS: tuple[BlameKind, ...] = ("at fault", "overwritten", "race", "input")
 """The kinds of blame that an error can begin with."""
 
 
@@ -63,8 +63,9 @@ class Blame(Measured, frozen=True, kw_only=True):
     """Blame of a wrong result.
 
     ``kind``: ``at fault``: the op's own; ``overwritten``: an operand was right when it was computed and wrong when this
-    op read it; ``input``: what goes into the net is not what the reference was made with; ``inherits``: that of an op
-    before it; ``accumulates``: no op is wrong by itself; ``unclear``: the reference does not say enough.
+    op read it; ``race``: right, or nearly, if two commands that nothing orders change places; ``input``: what goes into
+    the net is not what the reference was made with; ``inherits``: that of an op before it; ``accumulates``: no op is
+    wrong by itself; ``unclear``: the reference does not say enough.
     ``line``: of the op at fault, 0 where it is not known; ``through``: lines that pass the error on, from this op
     backwards; ``suspects``: lines of ops before it whose results the reference does not hold.
     """

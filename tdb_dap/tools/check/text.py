@@ -72,7 +72,7 @@ def headline(report: Report) -> str:
         return f"{ACCUMULATED}: first beyond its limits is {first.name} ({first.title}); {counts}"
     if first.blame is not None and first.blame.kind == "input":
         return f"fail: {first.blame.text}; give --inputs the file that the reference was made with"
-    if first.blame is not None and first.blame.kind == "overwritten":
+    if first.blame is not None and first.blame.kind in ("overwritten", "race"):
         return f"fail: {first.blame.text}; {counts}"
     what = "first at fault" if first.blame is not None and first.blame.kind in ORIGINS else "first to differ"
     cause = f": {report.op_weights.text}" if report.op_weights is not None and report.op_weights.text else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.compare.finding import Checked, Role
     from tdb_dap.engine.control.debugger import Debugger
     from tdb_dap.engine.control.observers import Observer
+    from tdb_dap.tools.check.schema import Row
 
 Segment = tuple[int, int]
 """First ordinal, and the one after the last."""
@@ -100,6 +101,17 @@ class Worker:
             debugger.observers.remove(observer)
         results = tuple(looked for looked in self._judging.results() if looked is not None)
         return Walked(results, ended.text if ended.finding is not None else "")
+
+    def outputs_in(self, ordinals: Sequence[int]) -> list[Row]:
+        """The outputs of the net after its commands in another order; the debugger is at the end then."""
+        debugger = self.debugger
+        debugger.machine.run_in_order(ordinals)
+        assert debugger.reference is not None
+        debugger.reference.verify()
+        rows: list[Row] = []
+        judge = Judge(debugger.reference)
+        Walk("cascade", lambda gathered: rows.append(row_of(judge(gathered), self._shown))).finished(debugger.inspector)
+        return rows
 
     def close(self) -> None:
         """End what runs elsewhere."""

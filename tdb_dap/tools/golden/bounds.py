@@ -17,6 +17,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.tools.golden.formats import TensorType
 from tdb_dap.tools.golden.library import LINEAR, Call, NoGolden, compute
 from tdb_dap.tools.golden.matrices import packed_weight
+from tdb_dap.tools.golden.recurrent import RECURRENT
 
 HALF = {"f16": 2.0**-11, "bf16": 2.0**-8}
 """Float format -> half a step of its fraction: the largest relative error of a rounding."""
@@ -85,8 +86,8 @@ def inner_bound(call: Call, place: int, exact: Array, kind: TensorType) -> Array
     Sums of products: gamma(n, u) * sum |x w|, u of f32, or of the result's format where each channel has its own sum
     (engines add those up in it); in narrow floats also the rounding of the sum before the bias. Sums and averages:
     gamma(n, u) * sum |x|, u of the result's format. A constant is held in the result's format: u * |c| or u * |x c|.
-    Other functions: ``_MARGIN`` times the movement when each operand moves by the roundings of its format, the
-    roundings of ``_STEPS`` operations, and the error of what they sum up.
+    Other functions: ``_MARGIN`` times the movement when each operand moves by the roundings of its format, and what one
+    moment gives to the next by one; the roundings of ``_STEPS`` operations, and the error of what they sum up.
     """
     size = np.abs(np.where(np.isfinite(exact), exact, 0.0))
     base = _AS_WRITTEN * size + _FLUSHED
@@ -112,7 +113,8 @@ def inner_bound(call: Call, place: int, exact: Array, kind: TensorType) -> Array
 
 def _of_function(call: Call, place: int, exact: Array, kind: TensorType, size: Array) -> Array:
     """``inner_bound`` of an op that is neither a move nor one sum."""
-    moved = _MARGIN * _movement(call, place, exact, 2 * HALF.get(kind.storage, 2.0**-21))
+    unit = HALF.get(kind.storage, 2.0**-22)
+    moved = _MARGIN * (_movement(call, place, exact, 2 * unit) + _of_moments(call, place, exact, unit))
     narrow = _STEPS * HALF[kind.storage] * size if is_narrow(kind) else 0.0
     # A function that tends to a constant is formed from numbers of the size of 1 or of its operand, or from their
     # small parts, which are lost below the normal numbers of a narrow format.
@@ -125,6 +127,20 @@ def _of_function(call: Call, place: int, exact: Array, kind: TensorType, size: A
     elif call.name.endswith(_OVER_AN_AXIS):
         sums = gamma(call[0].size, _SINGLE_UNIT)
     return np.asarray(moved + narrow + floor * around + (SUMMED + sums) * size)
+
+
+def _of_moments(call: Call, place: int, exact: Array, unit: float) -> Array | float:
+    """Movement of each number of a recurrent op when what each moment gives to the next is rounded; else 0."""
+    run = RECURRENT.get(call.name)
+    if run is None:
+        return 0.0
+    random = np.random.default_rng(0)
+
+    def disturbed(numbers: Array) -> Array:
+        return numbers * (1 + unit * random.choice((-1.0, 1.0), numbers.shape))
+
+    moved = np.max([np.abs(run(call, disturbed)[place] - exact) for _ in range(_TRIALS)], axis=0)
+    return np.maximum(moved, rms(moved))  # single numbers may have been moved back and forth
 
 
 def _lost(call: Call, exact: Array, unit: float) -> Array:

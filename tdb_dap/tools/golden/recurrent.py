@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -11,10 +11,16 @@ from tdb_dap.tools.golden.activations import sigmoid
 from tdb_dap.tools.golden.calls import Call, NoGolden, golden
 
 State = tuple[Array, ...]
+Disturb = Callable[[Array], Array]
+"""What becomes of the numbers of each moment before the next one takes them."""
+
+
+def _unchanged(numbers: Array) -> Array:
+    return numbers
 
 
 @golden("LSTM")
-def lstm(call: Call) -> tuple[Array, ...]:
+def lstm(call: Call, disturb: Disturb = _unchanged) -> tuple[Array, ...]:
     """All hidden states, the last, and the last cell state; gates in the order input, output, forget, cell.
 
     Operands: x [time, batch, features], filter, recurrence, bias (of both), first hidden and first cell state.
@@ -22,15 +28,16 @@ def lstm(call: Call) -> tuple[Array, ...]:
 
     def step(gates: Array, state: State, recurrence: Array, bias: Array) -> State:
         hidden, cell = state
-        i, o, f, c = np.split(gates + hidden @ recurrence.T + bias, 4, axis=-1)
-        cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(c)
-        return sigmoid(o) * np.tanh(cell), cell
+        i, o, f, c = np.split(disturb(gates + disturb(hidden @ recurrence.T) + bias), 4, axis=-1)
+        i, o, f, c = (disturb(gate) for gate in (sigmoid(i), sigmoid(o), sigmoid(f), np.tanh(c)))
+        cell = disturb(f * cell) + disturb(i * c)
+        return o * disturb(np.tanh(cell)), cell
 
-    return _run(call, 4, 2, step)
+    return _run(call, 4, 2, step, disturb)
 
 
 @golden("GRU")
-def gru(call: Call) -> tuple[Array, ...]:
+def gru(call: Call, disturb: Disturb = _unchanged) -> tuple[Array, ...]:
     """All hidden states and the last; gates in the order update, reset, hidden."""
     is_linear_first = call.flag("linear_before_reset")
 
@@ -46,10 +53,16 @@ def gru(call: Call) -> tuple[Array, ...]:
             new = np.tanh(wh + (reset * hidden) @ rh.T + bh)
         return ((1 - update) * new + update * hidden,)
 
-    return _run(call, 3, 1, step)
+    return _run(call, 3, 1, step, disturb)
 
 
-def _run(call: Call, gates: int, states: int, step: Callable[[Array, State, Array, Array], State]) -> tuple[Array, ...]:
+RECURRENT: Mapping[str, Callable[[Call, Disturb], tuple[Array, ...]]] = {"tpu.LSTM": lstm, "tpu.GRU": gru}
+"""Ops in which roundings of one moment go into the next."""
+
+
+def _run(
+    call: Call, gates: int, states: int, step: Callable[[Array, State, Array, Array], State], disturb: Disturb
+) -> tuple[Array, ...]:
     x, filters, recurrences, bias = call[0], call[1], call[2], call.optional(3)
     if call.flag("batch_first"):
         raise NoGolden("batches first")
@@ -68,9 +81,8 @@ def _run(call: Call, gates: int, states: int, step: Callable[[Array, State, Arra
             for start in starts
         )
         for moment in range(time) if direction == 0 else reversed(range(time)):
-            state = step(
-                x[moment] @ filters[direction].T + both[direction, 0], state, recurrences[direction], both[direction, 1]
-            )
+            given = disturb(x[moment] @ filters[direction].T) + both[direction, 0]
+            state = tuple(map(disturb, step(given, state, recurrences[direction], both[direction, 1])))
             outputs[moment, direction] = state[0]
         last.append(state)
     return (outputs, *(np.stack([state[i] for state in last]) for i in range(states)))

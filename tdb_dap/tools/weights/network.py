@@ -32,6 +32,9 @@ from tdb_dap.tools.weights.proving import WeightFault, best_reading, proved_floa
 
 _FILTERED = ("top.Conv", "top.Deconv")
 _WINDOWS = ("tpu.Conv2D",)
+_RECURRENT = ("tpu.LSTM", "tpu.GRU")
+"""Ops whose weights have their gates in an order of the chip's."""
+
 _PRODUCTS = ("tpu.MatMul",)
 _PACKED = "tpu.A16MatMul"
 _BIAS_OF_PACKED = 4
@@ -114,6 +117,8 @@ class _Network:
         numbers = self._layers.read(name) if name is not None else None
         if name is None or numbers is None:
             self._untraced(weight, _TABLE if weight.location.endswith("_table") else _NO_SOURCE)
+        elif op.name in _RECURRENT and self._layers.named(weight.location) is None:
+            self._untraced(weight, _UNKNOWN_LAYOUT)
         elif op.name in _WINDOWS and place == 1:
             self._filter(op, weight, words, name, numbers, names[2] if len(names) > 2 else None)
         elif op.name in _PRODUCTS and place == 1 and words.type not in ("f32", "f16", "bf16"):

@@ -11,7 +11,14 @@ from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.declaration.family import Bound, Row, family, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.dma.tensors import Shape4, default_strides, has_rows_apart, lane_mask
+from tdb_dap.targets.families.dma.tensors import (
+    Shape4,
+    copies_in_turn,
+    default_strides,
+    has_rows_apart,
+    is_apart_from_source,
+    lane_mask,
+)
 
 COPY, TRANSPOSE, CONSTANT, SWAP = 0, 1, 4, 5
 
@@ -181,6 +188,10 @@ def _steps_by_one(bound: Bound) -> str:
     return "its step from column to column is not 1" if wrong else ""
 
 
+def _moves_in_turn(bound: Bound) -> str:
+    return is_apart_from_source(bound) if bound.fields.sub in (TRANSPOSE, SWAP) else copies_in_turn(bound)
+
+
 def _is_within_lanes(bound: Bound) -> str:
     """The batches of a local side, with their step, are in its lanes."""
     f = bound.fields
@@ -208,5 +219,14 @@ class Move:
         mask = lane_mask(f)
         return {"matrix": is_matrix(f), **({} if mask is None else {"lane_mask": hex(mask)})}
 
-    rules = (_is_enabled, _is_constant, _sizes_fit, _steps_by_one, _has_steps, _is_within_lanes, has_rows_apart)
+    rules = (
+        _is_enabled,
+        _is_constant,
+        _sizes_fit,
+        _steps_by_one,
+        _has_steps,
+        _is_within_lanes,
+        has_rows_apart,
+        _moves_in_turn,
+    )
     vendor_text = "DMA tensor"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from tdb_dap.engine.hardware.byte_ranges import element_offsets, share_a_byte
+from tdb_dap.engine.hardware.byte_ranges import are_overwritten, share_a_byte
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.targets.declaration.family import Bound
@@ -64,16 +62,10 @@ def _reads_before_it_writes(bound: Bound) -> str:
         return ""
     if source.size != destination.size:
         return "its destination overlaps its source"
-    read, written = (element_offsets(view).reshape(-1) for view in (source, destination))
     f = bound.fields
     is_copy = source.dtype is destination.dtype and not f.mv_lut_idx and not f.mv_lut_base
-    order = np.arange(source.size)
-    changes = ~((written == read) & is_copy)  # a word that is copied onto itself stays
-    turns = np.full(source.geometry.local_bytes, source.size, np.int64)
-    for byte in range(destination.dtype.itemsize):
-        np.minimum.at(turns, written[changes] + byte, order[changes])
-    is_late = [(turns[read + byte] < order).any() for byte in range(source.dtype.itemsize)]
-    return "its destination overlaps its source, elements of which come later" if any(is_late) else ""
+    is_late = are_overwritten(source, destination, is_copy)
+    return "its destination overlaps its source, elements of which come later" if is_late else ""
 
 
 MOVES = (

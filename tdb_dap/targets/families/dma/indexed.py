@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from tdb_dap.engine.hardware.byte_ranges import share_a_byte
 from tdb_dap.engine.hardware.dtypes import UI32, DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Layout, Operand, View
@@ -23,6 +24,7 @@ from tdb_dap.targets.families.dma.tensors import (
     move_attributes,
     side,
 )
+from tdb_dap.targets.families.formats import WORDS, among
 
 
 def _channels(f: Fields) -> int:
@@ -97,6 +99,14 @@ def _takes_every_lane(bound: Bound) -> str:
     return "" if mask is None else f"what it does with the mask of lanes {mask:#x} is not known"
 
 
+def _keeps_what_it_reads(bound: Bound) -> str:
+    """Rows move one after the other: a row that was overwritten before its turn is not the one to move."""
+    destination = bound.results["destination"]
+    reads = ((role, view) for role, view in bound.operands.items() if role != "old")
+    overlapping = next((role for role, view in reads if share_a_byte(view, destination)), "")
+    return f"its destination overlaps its {overlapping}" if overlapping else ""
+
+
 @family("dma.gather", registers=("DMA_gather",))
 class IndexedLoad:
     """destination[c, i, :] = source[c, index[c, i] - start, :], or the constant where the index is out of range."""
@@ -109,7 +119,13 @@ class IndexedLoad:
     def attributes(f: Fields) -> dict[str, Any]:
         return {"const": constant(f.constant_value, data_type(f)).value}
 
-    rules = (has_elements, _takes_every_lane, _has_an_index_for_each_row, has_rows_apart)
+    rules = (
+        has_elements,
+        _takes_every_lane,
+        _has_an_index_for_each_row,
+        has_rows_apart,
+        _keeps_what_it_reads,
+    )
 
 
 @family("dma.scatter", registers=("DMA_scatter",))
@@ -120,16 +136,18 @@ class IndexedStore:
     index = _row("index", _scatter_index, vendor=_listed("index", lambda f: (1, f.index_csize, f.dst_hsize, 1)))
     old = _row("dst", _scattered, hidden=True)
     destination = _row("dst", _scattered, True, vendor=_listed("dst"))
-    rules = (has_elements, _takes_every_lane, has_rows_apart)
+    rules = (has_elements, _takes_every_lane, has_rows_apart, _keeps_what_it_reads)
 
 
 def _whole(f: Fields) -> Shape4:
-    """Some chips keep the upper halves of rows and columns in fields of their own."""
-    height, width = (
-        f.number(name) | (f.number(f"{name}_h16") << 16 if f.has(f"{name}_h16") else 0)
-        for name in ("src_hsize", "src_wsize")
-    )
+    """Some chips keep the upper halves of rows and columns in fields of their own, or in those of the destination."""
+    height, width = (f.number(f"src_{name}") | _upper_half(f, name) << 16 for name in ("hsize", "wsize"))
     return f.src_nsize, f.src_csize, height, width
+
+
+def _upper_half(f: Fields, name: str) -> int:
+    own = f"dst_{name}" if f.conventions.extends_sizes else f"src_{name}_h16"
+    return f.number(own) if f.has(own) else 0
 
 
 def _default(name: str) -> Any:
@@ -171,7 +189,7 @@ class MaskedSelect:
     mask = _row("mask", _whole, strides=_default("mask"), dtype=lambda f: f.dma_dtype(f.mask_data_format))
     old = _row("dst", _compacted, strides=lambda f: (1,), hidden=True)
     destination = _row("dst", _compacted, True, strides=lambda f: (1,))
-    rules = (_chooses_from_something, _takes_every_lane, _leaves_local_memory)
+    rules = (_chooses_from_something, _takes_every_lane, _leaves_local_memory, _keeps_what_it_reads)
 
 
 @family("dma.nonzero", registers=("DMA_nonzero", "sDMA_nonzero"))
@@ -181,7 +199,13 @@ class NonZero:
     source = _row("src", _whole, strides=_default("src"))
     old = _row("dst", _compacted, strides=lambda f: (1,), hidden=True, dtype=_index_type)
     destination = _row("dst", _compacted, True, strides=lambda f: (1,), dtype=_index_type)
-    rules = (_chooses_from_something, _takes_every_lane, _leaves_local_memory)
+    rules = (
+        _chooses_from_something,
+        _takes_every_lane,
+        _leaves_local_memory,
+        _keeps_what_it_reads,
+        among("index_data_format", WORDS, "indices"),
+    )
 
     @staticmethod
     def attributes(f: Fields) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from tdb_dap.targets.families.dma.tensors import (
     data_type,
     default_strides,
     has_elements,
+    is_apart_from_source,
     lane_mask,
     located,
     side,
@@ -138,7 +139,7 @@ class Reverse:
 
     source = _whole("src", is_result=False, vendor=_source_as_listed)
     destination = _whole("dst", is_result=True, vendor=_destination_as_listed)
-    rules = (has_elements, _has_one_shape)
+    rules = (has_elements, _has_one_shape, is_apart_from_source)
 
     @staticmethod
     def vendor_text(f: Fields) -> str:

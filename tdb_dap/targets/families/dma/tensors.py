@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tdb_dap.engine.hardware.byte_ranges import has_overlaps
+from tdb_dap.engine.hardware.byte_ranges import are_overwritten, has_overlaps, share_a_byte
 from tdb_dap.engine.hardware.dtypes import DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.strides import contiguous
@@ -228,6 +228,28 @@ def _is_transposed_apart(bound: Bound) -> str:
     return has_rows_apart(bound) if swaps else ""
 
 
+def is_apart_from_source(bound: Bound) -> str:
+    """In which order elements move that change their places is not known."""
+    source = bound.operands.get("source")
+    overlaps = source is not None and share_a_byte(source, bound.results["destination"])
+    return "its destination overlaps its source" if overlaps else ""
+
+
+def copies_in_turn(bound: Bound) -> str:
+    """Elements of a copy move one after the other: each is read before it is overwritten."""
+    source, destination = bound.operands.get("source"), bound.results["destination"]
+    if not isinstance(source, View) or not isinstance(destination, View) or source.size != destination.size:
+        return is_apart_from_source(bound)
+    is_late = share_a_byte(source, destination) and are_overwritten(source, destination, not reduction(bound.fields))
+    return "its destination overlaps its source, elements of which come later" if is_late else ""
+
+
+def _moves_in_turn(bound: Bound) -> str:
+    f = bound.fields
+    is_copy = f.sub in (COPY, BANK_COPY) or (f.sub in (COLLECT, DISTRIBUTE) and not f.conventions.distributes)
+    return copies_in_turn(bound) if is_copy else is_apart_from_source(bound)
+
+
 def _sizes_fit(bound: Bound) -> str:
     """As many elements arrive as leave; one channel becomes many in local memory only."""
     f = bound.fields
@@ -287,7 +309,14 @@ class TensorMove:
     )
     attributes = staticmethod(_tensor_attributes)
     vendor_attributes = staticmethod(move_attributes)
-    rules = (_has_some_elements, _sizes_fit, _has_steps, _is_transposed_apart, takes_every_lane)
+    rules = (
+        _has_some_elements,
+        _sizes_fit,
+        _has_steps,
+        _is_transposed_apart,
+        takes_every_lane,
+        _moves_in_turn,
+    )
 
 
 def _side_layout(f: Fields, side: str) -> Layout:
@@ -363,9 +392,10 @@ def _has_blocks(bound: Bound) -> str:
     if step * f.number(f"{dense}_hsize") * data_type(f).itemsize > _MOST_BYTES:
         return f"its rows are {step} numbers from each other"
     _, offset = located(f, local)
-    extent = f.number(f"{local}_nstride") * rows * data_type(f).itemsize
+    row = f.number(f"{local}_nstride")
+    extent = ((rows - 1) * row + max(row, width)) * data_type(f).itemsize
     if offset % f.geometry.lane_bytes + extent > f.geometry.lane_bytes:
-        return f"its rows leave their lanes: {rows} of {f.number(f'{local}_nstride')} numbers"
+        return f"its rows leave their lanes: {rows} of {row} numbers, in blocks of {width}"
     return ""
 
 
@@ -438,4 +468,4 @@ class ChannelColumnSwap:
         lane_mask=lane_mask,
     )
     attributes = staticmethod(move_attributes)
-    rules = (has_elements, has_rows_apart, takes_every_lane)
+    rules = (has_elements, has_rows_apart, takes_every_lane, is_apart_from_source)

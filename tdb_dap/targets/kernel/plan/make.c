@@ -73,7 +73,8 @@ static Problem make_tile(const PlanRecord *r, const ElementsRecord *record, Tile
                     .high = record->high, .fill = record->fill, .fills = record->fills, .terms = record->terms,
                     .rows = record->rows, .numbers = {record->multiplier, record->amount, record->zero},
                     .r = {.low = record->least, .high = record->most, .mode = record->rounding, .held = record->held,
-                          .rectified = record->rectified, .size = record->size, .is_high = record->is_high, .plane = record->plane}};
+                          .rectified = record->rectified, .size = record->size, .is_high = record->is_high, .plane = record->plane,
+                          .keeps_sign = record->keeps_sign}};
     if (record->function == INT_ELEMENTS && (record->plane < 0 || record->plane > 7 || (record->plane && record->size != 1)))
         return "a byte that no result has";
     if (record->function == INT_ELEMENTS && record->operator == MULTIPLY_ADD &&

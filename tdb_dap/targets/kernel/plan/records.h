@@ -30,7 +30,8 @@ typedef struct {
  * limit, by its sign; what becomes a float of 16 bits is finite; the operands of a quotient or magnitude of float32 are
  * flushed; of three float operands the product of the first two is added to the third one, where it is 2 the third one
  * to that; of ``MULTIPLY_ADD`` it is the left shift of the number that is added. ``is_high``: products are divided by
- * 2^31, half away from zero, before they are shifted; ``plane``: the byte of a result that is stored. */
+ * 2^31, half away from zero, before they are shifted; ``plane``: the byte of a result that is stored; ``keeps_sign``:
+ * bit 63 stays when the others are shifted to the left. */
 typedef struct {
     int32_t function;
     int32_t operands;
@@ -49,6 +50,8 @@ typedef struct {
     int32_t variant;
     int32_t is_high;
     int32_t plane;
+    int32_t keeps_sign;
+    int32_t unused;
     double low;
     double high;
     int64_t least;
@@ -80,9 +83,9 @@ typedef struct {
  * a plane, and ``window`` has rows and columns of results, and numbers of the image between both. ``result``: format of
  * float results; ``rounding``: of products and sums of float windows; ``keeps_nan``: any NaN may come out. Of float32
  * sums: ``adds_last``: the starts are added to the sum, one after the other; ``halves``: the second half of the products
- * is summed up apart, or of windows of floats, searched apart: its number counts where it is larger. ``is_high``: as of
- * elements; ``shifts_right``: the shift of each row is to the right, by 31 bits at most; ``is_scaled``: multipliers are
- * words of float32, by which sums are multiplied as float32, and rounded by ``mode``. */
+ * is summed up apart, or of windows of floats, searched apart: its number counts if it is larger. ``is_high``,
+ * ``keeps_sign``: as of elements; ``shifts_right``: the shift of each row is to the right, by 31 bits at most;
+ * ``is_scaled``: multipliers are words of float32, by which sums are multiplied as float32, and rounded by ``mode``. */
 typedef struct {
     int32_t how;
     int32_t swapped;
@@ -108,6 +111,7 @@ typedef struct {
     int32_t is_high;
     int32_t shifts_right;
     int32_t is_scaled;
+    int32_t keeps_sign;
     float zero;
     float fill;
     int64_t rows;

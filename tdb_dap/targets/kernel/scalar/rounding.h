@@ -12,11 +12,20 @@ typedef struct {
     int is_high, plane; /* is_high: products are divided by 2^HIGH_BITS, half away from zero, first; plane: the byte of a result that is
                          * stored, from the lowest one on, of results of one byte */
     int is_scaled;      /* multipliers are words of float32, and all that there is: see ProductRecord */
+    int keeps_sign;     /* the highest bit stays when the others are shifted to the left */
 } Requantisation;
 
 static inline int64_t times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 static inline int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 static inline int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+
+/* Bits of a number that a shift to the left does not move. */
+static inline uint64_t bits_kept(const Requantisation *r) { return r->keeps_sign ? (uint64_t)1 << 63 : 0; }
+
+ALWAYS_INLINE int64_t shifted_left(int64_t v, int left, uint64_t kept)
+{
+    return (int64_t)(((uint64_t)v << left & ~kept) | ((uint64_t)v & kept));
+}
 
 /* v / 2^right rounded: (v + added + ((v >> from) & mask)) >> right; one form for all rounding modes. */
 typedef struct {

@@ -76,8 +76,9 @@ static inline void NAME(requantise_row)(const Requantisation *r, int64_t row, co
         for (int64_t i = 0; i < count; i++)
             out[i] = rounded_shift(out[i], HIGH_BITS, rounding_of(HALF_AWAY, HIGH_BITS));
     if (amount >= 0) {
+        const uint64_t kept = bits_kept(r);
         for (int64_t i = 0; i < count; i++)
-            out[i] = (int64_t)((uint64_t)out[i] << amount);
+            out[i] = shifted_left(out[i], amount, kept);
     } else {
         const ShiftRounding rounding = rounding_of(r->mode, -amount);
         for (int64_t i = 0; i < count; i++)
@@ -95,6 +96,7 @@ static void NAME(requantise_each)(const Requantisation *r, const int64_t *number
                                    const int64_t *amount, const int64_t *zero, int64_t *out, int64_t count)
 {
     int64_t products[CHUNK_OF_ROW];
+    const uint64_t kept = bits_kept(r);
     for (int64_t i = 0; i < count; i++) {
         int64_t v = r->held ? (int64_t)(int32_t)(uint32_t)(uint64_t)numbers[i] : numbers[i];
         v = r->rectified && v < 0 ? 0 : v;
@@ -107,7 +109,7 @@ static void NAME(requantise_each)(const Requantisation *r, const int64_t *number
     for (int64_t i = 0; i < count; i++) {                                                                              \
         const int right = amount[i] < 0 ? (int)-amount[i] : 0;                                                         \
         const int64_t rounded = rounded_shift(products[i], right, rounding_of(mode_, right));                          \
-        const int64_t shifted = (int64_t)((uint64_t)products[i] << (amount[i] < 0 ? 0 : amount[i]));                   \
+        const int64_t shifted = shifted_left(products[i], amount[i] < 0 ? 0 : (int)amount[i], kept);                   \
         int64_t moved = plus(amount[i] < 0 ? rounded : shifted, zero[i]);                                              \
         moved = moved < r->low ? r->low : moved;                                                                       \
         out[i] = moved > r->high ? r->high : moved;                                                                    \
