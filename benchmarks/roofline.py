@@ -120,11 +120,9 @@ def element_wise() -> list[dict[str, Any]]:
     for dtype in (F32, F16, BF16):
         x, terms = stored(dtype), Stored(dtype.encode(np.full((1, 64, 1, 6), 0.3, np.float32)), dtype)
         size = dtype.itemsize
-        cases.append((f"{dtype} add", 3 * size, lambda x=x, d=dtype: elements.floats(elements.ADD, x, x, d, False)))
-        cases.append(
-            (f"{dtype} multiply", 3 * size, lambda x=x, d=dtype: elements.floats(elements.MULTIPLY, x, x, d, False))
-        )
-        cases.append((f"{dtype} series of 6", 2 * size, lambda x=x, t=terms: elements.series(x, t, False)))
+        cases.append((f"{dtype} add", 3 * size, lambda x=x, d=dtype: elements.floats(elements.ADD, x, x, d)))
+        cases.append((f"{dtype} multiply", 3 * size, lambda x=x, d=dtype: elements.floats(elements.MULTIPLY, x, x, d)))
+        cases.append((f"{dtype} series of 6", 2 * size, lambda x=x, t=terms: elements.series(x, t)))
     cases.append(("int32 times, shift, limit", 5, lambda: elements.whole(elements.FIRST, words, words, scaled, 1)))
     cases.append(("int8 add, shift, limit", 3, lambda: elements.whole(elements.ADD, bytes_, bytes_, steps, 1)))
     cases.append(("f32 to f16", 6, lambda: elements.converted(stored_f32, F16, 0)))

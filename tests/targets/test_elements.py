@@ -264,7 +264,7 @@ def test_an_index_beyond_its_data_is_refused(index: DType, limits: int) -> None:
 
 def test_what_is_not_read_by_the_kernel_is_left_to_numpy() -> None:
     half = Stored(np.zeros((1, 1, 1, 3), np.uint16), F16)
-    assert elements.floats(Operator.ADD, half, half, SI8, False) is None
+    assert elements.floats(Operator.ADD, half, half, SI8) is None
     assert elements.integers(Operator.ADD, half, half, Steps(0), 2) is None
     with kernel.switched(False):
-        assert elements.floats(Operator.ADD, half, half, F16, False) is None
+        assert elements.floats(Operator.ADD, half, half, F16) is None

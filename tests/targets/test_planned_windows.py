@@ -10,7 +10,7 @@ import pytest
 
 from scripts.robustness.fuzz_simulator.contents import Random
 from scripts.robustness.fuzz_simulator.seeds import Case
-from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.dtypes import F16, Array
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import TdbError
 from tdb_dap.targets import kernel
@@ -91,6 +91,9 @@ def window(chip: Chip, random: Random, mnemonic: str) -> Case:
         "opd4_const": 1,
         "opd5_const": 1,
     }
+    if precision in (1, 5) and chip.rules is not None and chip.rules.halves_by_sign:  # both formats have one code
+        values |= {name: 1 for name, code in values.items() if name.endswith("_prec") and code == 5}
+        values |= dict.fromkeys(("opd0_sign", "opd1_sign", "opd2_sign", "res0_sign"), int(precision == 5))
     lanes = [any_of(0, 0, 0, 1, chip.geometry.lanes - 1) for _ in range(4)]
     for number, name in enumerate(("opd0", "opd1", "res0")):
         values[f"{name}_addr"] = lanes[number] * lane + number * (lane // 4)
@@ -130,7 +133,8 @@ def walk(name: str) -> Counter[str]:
             for numbers in NUMBERS:
                 bench.fill(case.description, random, numbers)
                 before = bench.kept()
-                chip.execute(case.description, bench.memory)
+                with kernel.switched(False):  # NumPy's results are the definition
+                    chip.execute(case.description, bench.memory)
                 expected = bench.kept()
                 bench.restore(before)
                 if not chip.carry_out(case.kind, case.descriptor, 0, bench.memory, case.registers):
@@ -142,6 +146,29 @@ def walk(name: str) -> Counter[str]:
         except (TdbError, AttributeError, KeyError, ValueError):
             seen["refused"] += 1
     return seen
+
+
+def test_subnormals_of_a_bias_are_zeros_where_those_of_f16_are() -> None:
+    """Sums around the smallest normal number differ by them."""
+    chip, random = chip_named("BM1684X2"), np.random.default_rng(1)
+    size = {"res0_n": 1, "res0_c": 5, "res0_h": 6, "res0_w": 6, "opd0_c": 5, "opd0_h": 8, "opd0_w": 8}
+    steps = {"opd1_h": 3, "opd1_w": 3, "res_op_y_str": 1, "res_op_x_str": 1, "opd3_const": 1}
+    steps |= {"opd4_const": 1, "opd5_const": 1}
+    formats = dict.fromkeys(("opd0_prec", "opd1_prec", "opd2_prec", "res0_prec"), 1)
+    addresses = {"opd1_addr": 0x10000, "opd2_addr": 0x20000, "res0_addr": 0x30000}
+    case = Case(chip, *encoded(chip, "pord.depthwise", **size, **steps, **formats, **addresses))
+    bench, operands = Bench(chip), case.description.binding.operands
+    for role, exponent in (("input", -7), ("kernel", -7), ("bias", -17)):
+        view = operands[role]
+        assert isinstance(view, View)
+        bench.memory.write(view, F16.encode(random.standard_normal(view.shape) * 2.0**exponent))
+    before = bench.kept()
+    with kernel.switched(False):
+        chip.execute(case.description, bench.memory)
+    expected = bench.kept()
+    bench.restore(before)
+    assert chip.carry_out(case.kind, case.descriptor, 0, bench.memory, case.registers)
+    assert is_same(bench.all(), expected)
 
 
 def is_same(memories: Sequence[Array], others: Sequence[Array]) -> bool:

@@ -82,11 +82,12 @@ class Bench:
 
 
 @cache
-def seeds(name: str) -> list[Case]:
+def seeds(name: str, most: int = 2) -> list[Case]:
+    """At most so many commands of each mnemonic."""
     chip = chip_named(name).leniently()
     found = seeds_of(chip, [DATA, DATA / "chips"])
     every = {**found, **{f"{key} made": cases for key, cases in made_seeds(chip, found).items()}}
-    return [case for _, cases in sorted(every.items()) for case in cases[:2]]
+    return [case for _, cases in sorted(every.items()) for case in cases[:most]]
 
 
 def moved(case: Case, random: Random) -> Case:
@@ -113,9 +114,11 @@ def moved(case: Case, random: Random) -> Case:
     return Case(case.chip, case.kind, case.chip.encode(case.kind, case.descriptor, changed), case.registers)
 
 
-def drawn(name: str, count: int, seed: int, only: AbstractSet[str]) -> Iterator[tuple[Case, Random, str]]:
+def drawn(
+    name: str, count: int, seed: int, only: AbstractSet[str], most: int = 2
+) -> Iterator[tuple[Case, Random, str]]:
     random = np.random.default_rng(seed)
-    every, start = seeds(name), ddr_of_bench(chip_named(name).geometry)
+    every, start = seeds(name, most), ddr_of_bench(chip_named(name).geometry)
     every = [every[number] for number in random.permutation(len(every))]  # not one family after the other
     every = [case for case in every if not only or case.name in only]
     for number in range(count):
@@ -127,14 +130,17 @@ def drawn(name: str, count: int, seed: int, only: AbstractSet[str]) -> Iterator[
             continue
 
 
-def walk(name: str, count: int, seed: int, only: AbstractSet[str] = frozenset()) -> Counter[str]:
+def walk(
+    name: str, count: int, seed: int, only: AbstractSet[str] = frozenset(), most: int = 2, by_kernel: bool = True
+) -> Counter[str]:
     """Plan each form at one command and carry out others; how often that was done, or left to the usual way.
 
-    ``only``: commands of these names; none: all.
+    ``only``: commands of these names; none: all; ``most``: see ``seeds``; ``by_kernel``: whether the C kernel helps the
+    commands that no plan executes, too.
     """
     bench, seen = Bench(chip_named(name).leniently()), Counter[str]()
     chip = bench.chip
-    for case, random, kind in drawn(name, count, seed, only):
+    for case, random, kind in drawn(name, count, seed, only, most):
         try:
             views = [view for view in (*case.description.reads, *case.description.results) if isinstance(view, View)]
             if not views or max(view.size for view in views) > LARGEST:
@@ -159,9 +165,11 @@ def walk(name: str, count: int, seed: int, only: AbstractSet[str] = frozenset())
                 if other is case:
                     break
                 continue
-            chip.execute(other.description, bench.memory)  # what a plan does, no command of its form refuses
+            with kernel.switched(by_kernel):
+                chip.execute(other.description, bench.memory)  # what a plan does, no command of its form refuses
             seen["done"] += 1
             seen[case.name] += 1
+            seen[f"{case.name} {case.description.reads[0].dtype.name}"] += 1
             for expected, found in zip(bench.all(), planned, strict=True):
                 differing = np.flatnonzero(expected.reshape(-1) != found.reshape(-1))
                 assert not differing.size, (name, case.name, other.description, differing[:8])
@@ -181,12 +189,18 @@ def test_a_plan_does_so_in_parts(name: str) -> None:
     assert seen["done"] > 0, seen
 
 
-@pytest.mark.parametrize("name", ["BM1684X", "BM1688", "BM1690"])
+@pytest.mark.parametrize("name", ["BM1684X", "BM1684X2", "BM1688", "BM1690"])
 def test_products_that_can_be_interrupted(name: str) -> None:
     """Each is cut into as many parts as there can be."""
     with kernel.shared(3, worth=1, part=1):
         seen = walk(name, CASES, seed=1, only=PRODUCTS)
     assert sum(seen[each] for each in PRODUCTS) > 10, seen
+
+
+def test_every_product_of_a_chip_without_subnormals_of_f16() -> None:
+    seen = walk("BM1684X2", 100, seed=2, only=PRODUCTS | {"pord.maxpooling"}, most=99, by_kernel=False)
+    wanted = {f"{name} {dtype}" for name in ("conv.normal", "pord.maxpooling", "mm2.nn") for dtype in ("f16", "bf16")}
+    assert wanted | {"mm2.nn si8", "mm2.nn ui8", "mm2.nt si8", "mm2.nt f16"} <= set(seen), seen
 
 
 def seed_of(name: str, command: str, dtype: str, **fields: int) -> Case:
@@ -274,6 +288,36 @@ def test_a_rectified_convolution_of_halves_has_a_plan() -> None:
     assert isinstance(result, View)
     numbers = result.dtype.widen(bench.memory.read(result))
     assert numbers.min() == 0 < numbers.max()
+
+
+@pytest.mark.parametrize("scale", [0.5, -0.25, 1.5e-3, 3e38, 1e-40, np.inf, np.nan])
+def test_integer_sums_times_a_float(scale: float) -> None:
+    """In every round mode; by 0.5 every other sum is half way between two results."""
+    (word,) = F32.encode(np.array([scale])).tolist()
+    for mode in range(6):
+        for name, relu in (("mm2.nn", 0), ("mm2.nt", 1)):
+            plain = seed_of("BM1684X2", name, "si8", opd2_n_str=mode, relu=relu, opd2_const=1, opd2_addr=1)
+            case = Case(plain.chip, plain.kind, plain.descriptor, {**plain.registers, TABLE_REGISTER: word})
+            assert_planned_as_defined(case)
+
+
+def assert_planned_as_defined(case: Case) -> None:
+    """NumPy leaves the memories that the plan leaves."""
+    bench = Bench(case.chip)
+    bench.fill(case.description, np.random.default_rng(0), "finite")
+    before = bench.kept()
+    assert case.chip.carry_out(case.kind, case.descriptor, 0, bench.memory, case.registers)
+    planned = bench.kept()
+    bench.restore(before)
+    with kernel.switched(False), np.errstate(all="ignore"):
+        case.chip.execute(case.description, bench.memory)
+    for expected, kept in zip(bench.all(), planned, strict=True):
+        np.testing.assert_array_equal(kept, expected)
+
+
+def test_a_bias_that_float32_does_not_hold() -> None:
+    own = {"rq": 0, "res0_prec": 4, "opd2_const": 1, "opd2_addr": (1 << 25) + 1}
+    assert_planned_as_defined(seed_of("BM1684X2", "mm2.nn", "si8", **own))
 
 
 def test_what_networks_are_made_of_has_plans() -> None:
@@ -382,7 +426,7 @@ def test_a_function_that_looks_at_numbers_has_no_plan() -> None:
         _ = place.numbers
     with pytest.raises(Unplanned):
         _ = place.of(SI32).numbers
-    planned: Any = elements.floats(Operator.ADD, place.stored, place.stored, F32, False)
+    planned: Any = elements.floats(Operator.ADD, place.stored, place.stored, F32)
     with pytest.raises(TypeError):
         np.where(planned, 1, 0)
 

@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from tdb_dap.engine.hardware.dtypes import F32, UI16, DType
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic.requantisation import Steps
-from tdb_dap.targets.arithmetic.stored import AXES, CONSTANT, FLOATS, INTEGERS, OF_SIZE, Stored, aligned
+from tdb_dap.targets.arithmetic.stored import (
+    AXES,
+    CONSTANT,
+    FLOATS,
+    INTEGERS,
+    OF_SIZE,
+    Stored,
+    aligned,
+    calculated_format,
+)
 from tdb_dap.targets.kernel.constants import (
     LARGEST_SHIFT,
     MOST_TERMS,
@@ -100,13 +109,15 @@ class Elements(Struct, frozen=True, eq=False):
         return [*self.operands, *([self.table] if self.table else [])]
 
 
-def _operands(shape: tuple[int, ...], formats: Mapping[str, Format], *operands: Stored) -> list[Operand] | None:
-    """Operands with their formats; None: NumPy has to do it."""
+def _operands(
+    shape: tuple[int, ...], formats: Mapping[str, Format], *operands: Stored, calculates: bool = False
+) -> list[Operand] | None:
+    """Operands with their formats; None: NumPy has to do it. ``calculates``: see ``calculated_format``."""
     if not kernel.is_active() or len(shape) > AXES:
         return None
     described: list[Operand] = []
     for stored in operands:
-        number = formats.get(stored.dtype.name)
+        number = calculated_format(stored.dtype) if calculates else formats.get(stored.dtype.name)
         if number is None or stored.bits.dtype.itemsize != stored.dtype.itemsize:
             return None
         described.append((number, stored))
@@ -117,19 +128,19 @@ def _shape(*operands: Stored) -> tuple[int, ...]:
     return np.broadcast_shapes(*(operand.bits.shape for operand in operands))
 
 
-def floats(operator: Operator, a: Stored, b: Stored, target: DType, flushes: bool) -> Array | None:
+def floats(operator: Operator, a: Stored, b: Stored, target: DType) -> Array | None:
     """Words of ``target``: one float operation, products rounded to the format of the operands first.
 
-    Subnormals of float32 and bf16 count as zeros, those of f16 if the chip ``flushes`` them. ``LARGER``: a > b ? a : b;
-    ``SMALLER``: a >= b ? b : a.
+    Subnormals of float32 and bf16 count as zeros. ``LARGER``: a > b ? a : b; ``SMALLER``: a >= b ? b : a; both choose
+    subnormals of f16 on every chip.
     """
-    if a.dtype.name != b.dtype.name or target.name not in FLOATS:
-        return None
-    if operator in (Operator.LARGER, Operator.SMALLER) and target.name != a.dtype.name:
+    chooses = operator in (Operator.LARGER, Operator.SMALLER)
+    if a.dtype.name != b.dtype.name or target.name not in FLOATS or (chooses and target.name != a.dtype.name):
         return None
     shape = _shape(a, b)
-    operands = _operands(shape, FLOATS, a, b)
-    return None if operands is None else _float_elements(operands, shape, target, operator, flushes)
+    operands = _operands(shape, FLOATS, a, b, calculates=not chooses)
+    format = FLOATS[target.name] if chooses else calculated_format(target)
+    return None if operands is None else _float_elements(operands, shape, target, operator, format)
 
 
 def _float_elements(
@@ -137,10 +148,10 @@ def _float_elements(
     shape: tuple[int, ...],
     target: DType,
     operator: Operator,
-    flushes: bool = False,
+    format: Format | None = None,
     variant: int = 0,
 ) -> Any:
-    parameters = {"operator": operator, "flushes": flushes, "format": FLOATS[target.name], "variant": variant}
+    parameters = {"operator": operator, "format": format or FLOATS[target.name], "variant": variant}
     return Elements(Function.FLOAT_ELEMENTS, operands, shape, target.bits_dtype, parameters).computed()
 
 
@@ -162,23 +173,21 @@ def scaled(x: Stored, scale: Stored, target: DType) -> Array | None:
     return None if operands is None else _float_elements(operands, shape, target, Operator.MULTIPLY)
 
 
-def reciprocal_roots(x: Stored, steps: int, dtype: DType, flushes: bool) -> Array | None:
+def reciprocal_roots(x: Stored, steps: int, dtype: DType) -> Array | None:
     """1 / sqrt(x) of float32 numbers that stand for some of ``dtype``, as ``float32.reciprocal_sqrt`` gives them.
 
     Words of float32, as those of ``x``.
     """
-    return _newton(Function.RECIPROCAL_ROOTS, (x,), steps, dtype, flushes, Reciprocal.BY_FORMULA)
+    return _newton(Function.RECIPROCAL_ROOTS, (x,), steps, dtype, Reciprocal.BY_FORMULA)
 
 
-def divided(
-    a: Stored, b: Stored, steps: int, dtype: DType, flushes: bool, rule: Reciprocal, is_flushed: bool = False
-) -> Array | None:
+def divided(a: Stored, b: Stored, steps: int, dtype: DType, rule: Reciprocal, is_flushed: bool = False) -> Array | None:
     """a / b of numbers of ``dtype``, as ``float32.divide`` gives them.
 
     Words as those of both operands: of that format, or of float32. ``is_flushed``: subnormals of float32 are zeros in
     b, too.
     """
-    return _newton(Function.DIVIDED, (a, b), steps, dtype, flushes, rule, is_flushed)
+    return _newton(Function.DIVIDED, (a, b), steps, dtype, rule, is_flushed)
 
 
 def _newton(
@@ -186,16 +195,14 @@ def _newton(
     stored: tuple[Stored, ...],
     steps: int,
     dtype: DType,
-    flushes: bool,
     rule: Reciprocal,
     is_flushed: bool = False,
 ) -> Any:
     shape = _shape(*stored)
-    operands = _operands(shape, FLOATS, *stored)
-    if operands is None:
+    operands, format = _operands(shape, FLOATS, *stored, calculates=True), calculated_format(dtype)
+    if operands is None or format is None:
         return None
-    form: dict[str, float] = {"format": FLOATS[dtype.name], "flushes": flushes, "newton_steps": steps}
-    form |= {"reciprocal": rule, "variant": is_flushed}
+    form: dict[str, float] = {"format": format, "newton_steps": steps, "reciprocal": rule, "variant": is_flushed}
     return Elements(function, operands, shape, stored[0].dtype.bits_dtype, form).computed()
 
 
@@ -204,17 +211,17 @@ def in_float32(numbers: Array) -> Stored:
     return Stored(np.asarray(numbers, np.float32).view(np.uint32), F32)
 
 
-def series(x: Stored, table: Stored, flushes: bool, multiplies: bool = False) -> Array | None:
+def series(x: Stored, table: Stored, multiplies: bool = False) -> Array | None:
     """Words of the format of ``x``, (n, c, h, w): y = c[-1]; then y = round(round(y * x) + c[k]) for k to 0.
 
     ``table``: coefficients in that format, (1, rows, 1, terms); channel i uses row i mod rows. ``multiplies``: at last
     y * x, of float32.
     """
     rows, terms = table.bits.shape[1::2]
-    operands = _operands(x.bits.shape, FLOATS, x) if x.bits.ndim == AXES else None
+    operands = _operands(x.bits.shape, FLOATS, x, calculates=True) if x.bits.ndim == AXES else None
     if operands is None or not 0 < terms <= MOST_TERMS or not rows or table.dtype.name != x.dtype.name:
         return None
-    form = {"rows": rows, "terms": terms, "flushes": flushes, "variant": multiplies}
+    form = {"rows": rows, "terms": terms, "variant": multiplies}
     coefficients = FLOATS[table.dtype.name], table
     return Elements(Function.SERIES, operands, x.bits.shape, x.dtype.bits_dtype, form, coefficients).computed()
 
@@ -437,7 +444,7 @@ def truncating_bytes(x: Stored, is_cut: bool, drops: bool, limits: tuple[int, in
     described = _operands(x.bits.shape, {"bf16": Format.UI16}, x)
     if described is None:
         return None
-    form: dict[str, float] = {"rounding": is_cut, "flushes": drops, "low": limits[0], "high": limits[1]}
+    form: dict[str, float] = {"rounding": is_cut, "variant": drops, "low": limits[0], "high": limits[1]}
     return _array(Elements(Function.TRUNCATING_BYTES, described, x.bits.shape, np.dtype(np.uint8), form).computed())
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import F32, Array, DType
 from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic import elements
-from tdb_dap.targets.arithmetic.halves import FLUSHED_F16, without_subnormals
+from tdb_dap.targets.arithmetic.halves import without_subnormals
 from tdb_dap.targets.kernel.constants import Operator, Reciprocal
 
 SMALLEST_NORMAL = np.float32(2.0**-126)
@@ -151,7 +151,7 @@ def reciprocal_sqrt(numbers: Array, steps: int, dtype: DType) -> Array:
     M is 0x5f3759df (f32), 0x59ba (f16) or 0x5f37 (bf16); no fused operations, every step rounded to ``dtype``.
     Special values are not treated: the formula runs on their bits.
     """
-    roots = elements.reciprocal_roots(elements.in_float32(numbers), steps, dtype, dtype is FLUSHED_F16)
+    roots = elements.reciprocal_roots(elements.in_float32(numbers), steps, dtype)
     if roots is not None:
         return roots.view(np.float32)
     three_halves = np.full((1,) * np.ndim(numbers), 1.5, np.float32)
@@ -177,7 +177,7 @@ def divide(a: Array, b: Array, steps: int, dtype: DType, rule: Reciprocal = Reci
     with TRUE_ZEROS a subnormal divided by zero is infinite, too.
     """
     left, right = elements.in_float32(a), elements.in_float32(b)
-    quotients = elements.divided(left, right, steps, dtype, dtype is FLUSHED_F16, rule)
+    quotients = elements.divided(left, right, steps, dtype, rule)
     if quotients is not None:
         return quotients.view(np.float32)
     root = reciprocal_sqrt(np.abs(b), steps, dtype)

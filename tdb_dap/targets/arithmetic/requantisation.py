@@ -20,8 +20,9 @@ class Steps(Struct, frozen=True):
 
     ``multiplier``, ``amount``, ``zero``: integers that broadcast to the sums; ``held``: the sum wraps to 32 bits first;
     ``rectified``: negative ones count as 0, after that; ``limits``: least and greatest result; ``is_high``: the product
-    is divided by 2^31 first, half away from zero; ``keeps_sign``: bit 63 stays when the others are shifted to
-    the left.
+    is divided by 2^31 first, half away from zero; ``is_scaled``, of products of matrices: the multiplier is the word of
+    a float32, by which the sum is multiplied as float32, and then rounded and limited; ``keeps_sign``: bit 63 stays
+    when the others are shifted to the left.
     """
 
     mode: int
@@ -32,6 +33,7 @@ class Steps(Struct, frozen=True):
     rectified: bool = False
     limits: tuple[int, int] = UNLIMITED
     is_high: bool = False
+    is_scaled: bool = False
     keeps_sign: bool = False
 
     def transposed(self) -> Steps:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.dtypes import DType
+from tdb_dap.targets.arithmetic.halves import FLUSHED_F16
 from tdb_dap.targets.kernel.constants import Format
 
 Array = NDArray[Any]
@@ -27,6 +28,12 @@ INTEGERS = {
 }
 """Formats of the kernel, by their names here; those of words that are only moved, by their bytes:"""
 OF_SIZE = {1: Format.UI8, 2: Format.UI16, 4: Format.UI32, 8: Format.SI64}
+
+
+def calculated_format(dtype: DType) -> Format | None:
+    """The format that floats are calculated in; None: the kernel has none."""
+    return Format.FLUSHED_F16 if dtype is FLUSHED_F16 else FLOATS.get(dtype.name)
+
 
 AXES = 4
 """Axes that the kernel takes at most."""

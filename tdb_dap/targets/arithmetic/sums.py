@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.dtypes import F32, SI8, SI16, SI32, UI8, UI16, UI32, Array, DType
 from tdb_dap.targets import kernel
+from tdb_dap.targets.arithmetic.halves import flushed, without_subnormals
 from tdb_dap.targets.arithmetic.products import Float32, Products
 from tdb_dap.targets.arithmetic.requantisation import Steps
-from tdb_dap.targets.arithmetic.stored import AXES, FLOATS, OF_SIZE, Unplanned, aligned
+from tdb_dap.targets.arithmetic.stored import AXES, OF_SIZE, Unplanned, aligned, calculated_format
 from tdb_dap.targets.arithmetic.windows import Windows
 from tdb_dap.targets.kernel.constants import LARGEST_SHIFT, Accumulation, Factor, Format, Part
 from tdb_dap.targets.kernel.records import ProductRecord, StepRecord
@@ -117,12 +118,30 @@ class Sums(Struct, frozen=True):
     adds_last: bool = False
     """Whether starts of float32 are added to the sums, one after the other."""
     halves: bool = False
-    """Whether the second half of the products is summed up apart, of float32."""
+    """Whether the second half of the products is summed up apart, of float32, or searched apart, of windows."""
     shifts_right: bool = False
     """Whether the amounts that rows have of their own are shifts to the right, of 31 bits at most."""
     window: Window | None = None
     keeps_nan: bool = False
     """Whether any NaN may come out; else the kernel leaves sums alone of which one is a NaN."""
+
+    def with_flushed_halves(self) -> Sums:
+        """The same on a chip without subnormals of f16, which drops those of factors; of windows, in every step."""
+        if self.how == Accumulation.WINDOW_MAX:
+            return self
+        image, window = self.image, self.window
+        if image.fill is not None:
+            fill = without_subnormals(np.array(image.fill, np.float32), flushed(image.dtype))
+            image = image._replace(fill=float(fill))
+        flushing = {Part.LEFT_FACTORS, Part.RIGHT_FACTORS, *([Part.FIRST_START] if window else [])}
+        pack = [
+            step._replace(format=Format.FLUSHED_F16) if step.format == Format.F16 and step.part in flushing else step
+            for step in self.pack
+        ]
+        if window is None:
+            return replace(self, image=image, pack=pack)
+        window = window._replace(rounding=flushed(window.rounding))
+        return replace(self, image=image, pack=pack, window=window, result=flushed(self.result))
 
     def record(self) -> kernel.Product:
         """The description for the kernel."""
@@ -142,8 +161,8 @@ class Sums(Struct, frozen=True):
             left_type=_factor(self.left),
             is_filled=image.fill is not None,
             fill=0.0 if image.fill is None else image.fill,
-            result=FLOATS.get(self.result.name, 0),
-            rounding=0 if window is None else FLOATS.get(window.rounding.name, 0),
+            result=calculated_format(self.result) or 0,
+            rounding=0 if window is None else calculated_format(window.rounding) or 0,
             nan_wins=group.nan_wins,
             drops_bits=group.drops_bits,
             group=group.size,
@@ -156,6 +175,7 @@ class Sums(Struct, frozen=True):
             is_high=requantisation.is_high,
             keeps_sign=requantisation.keeps_sign,
             shifts_right=self.shifts_right,
+            is_scaled=requantisation.is_scaled,
             zero=self.zero,
             rows=self.size.rows,
             count=self.size.products,

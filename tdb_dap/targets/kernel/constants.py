@@ -6,19 +6,23 @@ from enum import IntEnum
 
 
 class Format(IntEnum):
-    """Formats of stored numbers; ``PACKED_SI32``: at any byte, steps count bytes, for the numbers of rows."""
+    """Formats of stored numbers; ``PACKED_SI32``: at any byte, steps count bytes, for the numbers of rows.
+
+    ``FLUSHED_F16``: f16 whose subnormals are zeros, as operands and as results of every step.
+    """
 
     F32 = 0
     F16 = 1
-    BF16 = 2
-    SI8 = 3
-    UI8 = 4
-    SI16 = 5
-    UI16 = 6
-    SI32 = 7
-    UI32 = 8
-    SI64 = 9
-    PACKED_SI32 = 10
+    FLUSHED_F16 = 2
+    BF16 = 3
+    SI8 = 4
+    UI8 = 5
+    SI16 = 6
+    UI16 = 7
+    SI32 = 8
+    UI32 = 9
+    SI64 = 10
+    PACKED_SI32 = 11
 
 
 class Rounding(IntEnum):

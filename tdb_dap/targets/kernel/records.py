@@ -48,7 +48,6 @@ class ElementsRecord(Structure):
         ("function", c_int32),
         ("operands", c_int32),
         ("operator", c_int32),
-        ("flushes", c_int32),
         ("format", c_int32),
         ("newton_steps", c_int32),
         ("reciprocal", c_int32),
@@ -102,8 +101,10 @@ class ProductRecord(Structure):
     stands for zeros. Of windows rows are channels of all batches, taps are in a plane, and ``window`` has rows and
     columns of results, and numbers of the image between both. ``result``: format of float results; ``rounding``: of
     products and sums of float windows; ``keeps_nan``: any NaN may come out. Of float32 sums: ``adds_last``: the starts
-    are added to the sum, one after the other; ``halves``: the second half of the products is summed up apart.
-    ``is_high``, ``keeps_sign``: as of elements; ``shifts_right``: each row is shifted to the right, by 31 bits at most.
+    are added to the sum, one after the other; ``halves``: the second half of the products is summed up apart, or of
+    windows of floats, searched apart: its number counts if it is larger. ``is_high``, ``keeps_sign``: as of elements;
+    ``shifts_right``: the shift of each row is to the right, by 31 bits at most; ``is_scaled``: multipliers are words of
+    float32, by which sums are multiplied as float32, and rounded by ``mode``.
     """
 
     _fields_ = (
@@ -130,6 +131,7 @@ class ProductRecord(Structure):
         ("halves", c_int32),
         ("is_high", c_int32),
         ("shifts_right", c_int32),
+        ("is_scaled", c_int32),
         ("keeps_sign", c_int32),
         ("zero", c_float),
         ("fill", c_float),

@@ -237,10 +237,12 @@ def _sums(
     values = _values(form, nothing)
     described = describe(_operation(form, values, role, to.view.shape, rules))
     if isinstance(described, MatrixProduct):
-        return product_of(described, tensors, to)
-    if isinstance(described, Convolved):
-        return convolution_of(described, tensors, to, form.bound.fields)
-    return windows_of(described, tensors, to, form.bound.fields)
+        sums = product_of(described, tensors, to)
+    elif isinstance(described, Convolved):
+        sums = convolution_of(described, tensors, to, form.bound.fields)
+    else:
+        sums = windows_of(described, tensors, to, form.bound.fields)
+    return sums.with_flushed_halves() if rules.flushes_halves else sums
 
 
 def _computed(

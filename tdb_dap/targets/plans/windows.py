@@ -138,6 +138,8 @@ def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fiel
     image = tensors[x.image]
     batches, channels, height, width = result.view.shape
     padded = _padded(image, result, x.fill, f)
+    if x.by_parity:
+        padded = padded._replace(taps=_in_two_chains(padded.taps))
     how = (
         Accumulation.WINDOW_MAX
         if x.weight is None
@@ -186,9 +188,18 @@ def windows_of(x: Pooled, tensors: Mapping[str, Tensor], result: Tensor, f: Fiel
         steps=x.steps,
         is_zero_positive=x.is_zero_positive,
         adds_last=x.adds_last,
+        halves=x.by_parity,
         shifts_right=_has_bytes(tensors, x.table),
         window=Window(image.view.dtype, x.is_last, (height, width, *step)),
+        keeps_nan=how == Accumulation.WINDOW_MAX,
     )
+
+
+def _in_two_chains(taps: Array) -> Array:
+    """The taps of chain t, then as many of chain y; see ``rules.Extremum``. A chain may have its first tap again."""
+    even = taps[::2]
+    odd = np.resize(taps[1::2] if taps.size > 1 else taps, even.size)
+    return np.concatenate((odd, even) if taps.size % 2 or taps.size == 2 else (even, odd))
 
 
 def _require_formats(weight: Tensor, image: Tensor, result: Tensor, how: int) -> None:

@@ -20,7 +20,7 @@ from tdb_dap.engine.hardware.dtypes import (
 )
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.arithmetic import elements, float32
-from tdb_dap.targets.arithmetic.halves import FLUSHED_F16, calculated
+from tdb_dap.targets.arithmetic.halves import calculated
 from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps
 from tdb_dap.targets.arithmetic.rounding import convert, converted_at_once, to_float8
 from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_EVEN, HALF_UP, saturate, shift
@@ -250,7 +250,7 @@ def _in_one_pass(x: Operation) -> Array | None:
     kind = _OPERATORS.get(x.fields.sub)
     if kind is None:
         return None
-    return elements.floats(kind, x["left"].stored, x["right"].stored, x.dtype, x.rules.flushes_halves)
+    return elements.floats(kind, x["left"].stored, x["right"].stored, x.dtype)
 
 
 def _signed_distance(x: Operation) -> Array:
@@ -274,8 +274,7 @@ def _divide_words(x: Operation) -> Array | None:
     left, right = x["left"], x["right"]
     if not left.dtype is right.dtype is x.dtype:
         return None
-    flushes = x.dtype is FLUSHED_F16
-    return elements.divided(left.stored, right.stored, _newton_steps(x), x.dtype, flushes, x.rules.reciprocal)
+    return elements.divided(left.stored, right.stored, _newton_steps(x), x.dtype, x.rules.reciprocal)
 
 
 def _newton_steps(x: Operation) -> int:

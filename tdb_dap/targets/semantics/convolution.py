@@ -38,8 +38,6 @@ def _convolved(x: Operation) -> Convolved:
     if dtype.is_float:
         if dtype.itemsize == 1 or (x.rules.symmetric_sums and f.sym_range):
             raise Unplanned("sums of 8-bit floats, or limits")
-        if x.rules.flushes_halves and "f16" in (dtype.name, x.dtype.name, bias.dtype.name):
-            raise Unplanned("halves without subnormals")
         first = x.rules.first_bias("conv", _bias_column(bias), True) if bias.is_constant else "bias"
         starts = (first, *old)
         if dtype is not F32:

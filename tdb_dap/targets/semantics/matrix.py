@@ -12,7 +12,7 @@ from tdb_dap.targets.arithmetic.dot import exact_product, group_size, grouped, i
 from tdb_dap.targets.arithmetic.elements import encoded
 from tdb_dap.targets.arithmetic.products import of_matrices
 from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps
-from tdb_dap.targets.arithmetic.shifts import DOWN, requantised, saturate, signed
+from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_UP, requantised, saturate, signed
 from tdb_dap.targets.arithmetic.stored import Unplanned, Value
 from tdb_dap.targets.arithmetic.sums import Group
 from tdb_dap.targets.declaration.fields import Fields
@@ -132,11 +132,9 @@ def _product_on_lanes(x: Operation) -> MatrixProduct:
             raise Unplanned("other numbers than float32")
         plain = _product(x, *order, *turned, (_first_start(x), *old), None)
         return replace(plain, rectifies=rectifies)
-    if left.dtype in (F16, BF16):
+    if left.dtype.name in (F16.name, BF16.name):
         if right.dtype is not left.dtype or (x.rules.symmetric_sums and f.sym_range):
             raise Unplanned("factors of two formats, or limits")
-        if x.rules.flushes_halves and "f16" in (left.dtype.name, x.dtype.name):
-            raise Unplanned("halves without subnormals")
         plain = _product(x, *order, *turned, (_first_start(x), *old), None)
         return replace(plain, group=_group(x), rectifies=rectifies, is_zero_positive=True)
     if left.dtype.is_float or left.dtype.itemsize > 1 or right.dtype.itemsize > 1 or left.dtype.per_byte > 1:
@@ -145,16 +143,32 @@ def _product_on_lanes(x: Operation) -> MatrixProduct:
     has_bias = isinstance(bias, str) or bool(bias.any())
     if has_bias and old:
         raise Unplanned("two starts of whole numbers")
-    if _zero_points(x).any() or (f.is_fused and f.rq and x.rules.matrix_scale):
-        raise Unplanned("zero points and scales")
-    starts = ("bias",) if isinstance(bias, str) else (bias.astype(np.int64),) if has_bias else old
-    return _product(x, *order, *turned, starts, _steps(x))
+    if _zero_points(x).any():
+        raise Unplanned("zero points")
+    starts = ("bias",) if isinstance(bias, str) else (bias,) if has_bias else old
+    return _product(x, *order, *turned, starts, _scaling(x) if _is_scaled(x) else _steps(x))
+
+
+def _is_scaled(x: Operation) -> bool:
+    """Whether sums of integers are multiplied by a float32."""
+    return bool(x.fields.is_fused and x.fields.rq and x.rules.matrix_scale)
+
+
+def _scaling(x: Operation) -> Steps:
+    """The steps of ``scaled_integers`` by one number for all."""
+    if "column_scale" in x or x.fields.opd2_n_str > HALF_UP:
+        raise Unplanned("scales of columns, or a round mode that is not known")
+    (word,) = F32.encode(float32.flush(_column_scale(x))).reshape(-1).tolist()
+    limits = x.dtype.minimum, x.dtype.maximum
+    return Steps(x.fields.opd2_n_str, word, rectified=bool(x.fields.relu), limits=limits, is_scaled=True)
 
 
 def _first_start(x: Operation) -> str | Array:
-    """The bias of the fused form, as a role, or as one float32."""
+    """The bias of the fused form, as a role, or as one number: float32, or a whole one as int64."""
     bias = x.get("bias")
-    return "bias" if bias is not None and not bias.is_constant else float32.flush(_bias(x).astype(np.float32))
+    if bias is not None and not bias.is_constant:
+        return "bias"
+    return float32.flush(_bias(x).astype(np.float32)) if x["left"].dtype.is_float else _bias(x).astype(np.int64)
 
 
 @multiplies(_product_on_lanes)
@@ -186,7 +200,7 @@ def multiply_on_lanes(x: Operation) -> Array:
     start = _bias(x).astype(np.int64)
     if old is not None:
         start = start + old.numbers.astype(np.int64)
-    if f.is_fused and f.rq and x.rules.matrix_scale:
+    if _is_scaled(x):
         return scaled_integers(x, exact_product(a, b) + start, _column_scale(x))
     if f.is_fused and f.sym_range and x.dtype.per_byte > 1:
         raise NotSimulated(f"mm2 with sym_range and results of {x.dtype} is not known")

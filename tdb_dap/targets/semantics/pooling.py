@@ -60,13 +60,14 @@ def _largest(x: Operation) -> Pooled:
     start: Array | None = None
     if dtype.is_float:
         flushes = dtype is F32 or (dtype is BF16 and x.rules.flushes_bf16_extremum)
-        if rule is Extremum.TWO_CHAINS or (not flushes and dtype is not F16):
-            raise Unplanned("numbers that are compared otherwise than they are stored")
-        if rule is not Extremum.FIRST_TAP:
+        if (not flushes and dtype.name != F16.name) or (x.fields.sym_range and dtype.name in x.rules.symmetric_halves):
+            raise Unplanned("numbers that are compared otherwise than they are stored, or NaNs that become zero")
+        if rule not in (Extremum.FIRST_TAP, Extremum.TWO_CHAINS):
             start = np.full((1, 1), -_HIGHEST[dtype.name], np.float32)
     is_last = dtype.is_float and rule is Extremum.REPLACES_NAN
     fill = border(x.fields, x.get("pad_value"), x.fields.res1_addr, dtype.bits_dtype)
-    return Pooled("input", None, False, fill, start, False, 0.0, is_last, None)
+    by_parity = dtype.is_float and rule is Extremum.TWO_CHAINS
+    return Pooled("input", None, False, fill, start, False, 0.0, is_last, None, by_parity=by_parity)
 
 
 @multiplies(_largest)
@@ -206,9 +207,8 @@ def _summed(x: Operation) -> Pooled:
     steps = table = None
     if dtype.is_float:
         is_limited = f.sym_range and x.dtype.name in x.rules.symmetric_halves
-        flushes = x.rules.flushes_halves and "f16" in (dtype.name, x.dtype.name)
-        if dtype.itemsize == 1 or flushes or is_limited:
-            raise Unplanned("8-bit floats, flushed ones, or limits")
+        if dtype.itemsize == 1 or is_limited:
+            raise Unplanned("8-bit floats, or limits")
         if has_bias and x.rules.halves_by_sign and dtype.itemsize == 2 and x["bias"].dtype is F32:
             raise Unplanned("a bias of another format")
         if has_bias:
@@ -279,7 +279,7 @@ def _float_sum(x: Operation) -> Array:
         raise NotSimulated("the depthwise convolution of 16-bit floats with a float32 bias is not known on this chip")
     if x.fields.sub != op.AVERAGE:
         bias = _float_bias(x)
-    return _in_numpy(x, bias) if not kernel.is_active() or x.rules.flushes_halves else _in_kernel(x, bias)
+    return _in_numpy(x, bias) if not kernel.is_active() else _in_kernel(x, bias)
 
 
 def _float_bias(x: Operation) -> Array:

@@ -189,6 +189,8 @@ class Pooled(Struct, frozen=True):
     """As in ``MatrixProduct``."""
     table: str | None = None
     """As in ``Convolved``."""
+    by_parity: bool = False
+    """Whether even and odd taps are two chains, see ``rules.Extremum``, of the largest number."""
 
 
 Described = MatrixProduct | Convolved | Pooled

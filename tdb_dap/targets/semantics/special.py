@@ -25,7 +25,7 @@ def series(x: Operation) -> Array:
     """y = c[n-1]; then for k = n-2 .. 0: y = round(round(y * x) + c[k]). Lane i uses the coefficients of lane i."""
     dtype = x["input"].dtype
     if x.dtype.name == dtype.name and x["coefficients"].shape[0] == x["coefficients"].shape[2] == 1:
-        words = elements.series(x["input"].stored, x["coefficients"].stored, x.rules.flushes_halves)
+        words = elements.series(x["input"].stored, x["coefficients"].stored)
         if words is not None:
             return words
     rows = x["coefficients"].numbers
@@ -122,7 +122,7 @@ def reciprocal_sqrt(x: Operation) -> Array:
 def _root_of_words(x: Operation, steps: int) -> Array:
     """The formula on words that are taken for those of float32, whatever their format; the low bytes of the results."""
     if x["input"].dtype is x.dtype is F32:
-        at_once = elements.reciprocal_roots(x["input"].stored, steps, F32, False)
+        at_once = elements.reciprocal_roots(x["input"].stored, steps, F32)
         if at_once is not None:
             return at_once
     words = x["input"].bits

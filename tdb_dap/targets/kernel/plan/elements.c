@@ -97,10 +97,10 @@ static void elements_compute(const Elements *e)
     const Requantisation r = shared_steps(e);
     const Grid *grid = &e->grid;
     switch (e->function) {
-    case FLOAT_ELEMENTS: simd->float_elements(grid, e->kind, e->flushes, e->result, e->format, e->operands == 3 ? e->variant : 0); break;
-    case SERIES: simd->series(grid, &e->table, e->rows, e->terms, e->channel, e->flushes, e->variant, e->result); break;
-    case RECIPROCAL_ROOTS: simd->reciprocal_roots(grid, e->format, e->flushes, e->steps, e->result); break;
-    case DIVIDED: simd->divided(grid, e->format, e->flushes, e->steps, e->rule, e->variant, e->result); break;
+    case FLOAT_ELEMENTS: simd->float_elements(grid, e->kind, e->result, e->format, e->operands == 3 ? e->variant : 0); break;
+    case SERIES: simd->series(grid, &e->table, e->rows, e->terms, e->channel, e->variant, e->result); break;
+    case RECIPROCAL_ROOTS: simd->reciprocal_roots(grid, e->format, e->steps, e->result); break;
+    case DIVIDED: simd->divided(grid, e->format, e->steps, e->rule, e->variant, e->result); break;
     case INT_ELEMENTS: simd->int_elements(grid, e->kind, e->each, e->variant, &r, e->result); break;
     case CONVERTED:
         switch (e->how) {
@@ -116,7 +116,7 @@ static void elements_compute(const Elements *e)
     case SELECTED: simd->selected(grid, e->kind, e->format, e->result); break;
     case LOOKED_UP: look_up(e); break;
     case TRUNCATING_ELEMENTS: simd->truncating_elements(grid, e->kind, e->variant, e->result); break;
-    case TRUNCATING_BYTES: simd->truncating_bytes(grid, e->mode, e->flushes, (int32_t)e->low, (int32_t)e->high, e->result); break;
+    case TRUNCATING_BYTES: simd->truncating_bytes(grid, e->mode, e->variant, (int32_t)e->low, (int32_t)e->high, e->result); break;
     case MOVED: {
         Stored to = {e->result, grid->operands[0].format, {0, 0, 0, 1}};
         for (int axis = 2; axis >= 0; axis--)

@@ -126,7 +126,8 @@ Requantisation product_requantisation(const ProductRun *w)
 {
     const ProductRecord *form = &w->p->form;
     Requantisation r = {.mode = form->mode, .held = form->held, .rectified = form->rectified, .size = form->size, .low = form->low,
-                        .high = form->high, .is_high = form->is_high, .keeps_sign = form->keeps_sign};
+                        .high = form->high, .is_high = form->is_high, .keeps_sign = form->keeps_sign,
+                        .is_scaled = form->is_scaled};
     r.multiplier = w->steps[0];
     r.amount = w->steps[1];
     r.zero = w->steps[2];

@@ -67,7 +67,7 @@ static int is_operand(const PlanRecord *r, const StoredRecord *stored) { return 
 static Problem make_tile(const PlanRecord *r, const ElementsRecord *record, Tile *tile)
 {
     Elements *e = &tile->work;
-    *e = (Elements){.function = record->function, .operands = record->operands, .kind = record->operator, .flushes = record->flushes,
+    *e = (Elements){.function = record->function, .operands = record->operands, .kind = record->operator,
                     .format = record->format, .steps = record->newton_steps, .rule = record->reciprocal,
                     .each = record->has_own_steps, .how = record->conversion, .variant = record->variant, .mode = record->rounding, .low = record->low,
                     .high = record->high, .fill = record->fill, .fills = record->fills, .terms = record->terms,
@@ -156,7 +156,8 @@ static Problem make_product(const Block *block, Product *p)
         return no_memory;
     if (form->how == GEMM_F16 && (form->group < 1 || form->group > LARGEST_GROUP))
         return "a group of no products, or of too many";
-    if (form->halves < 0 || form->halves > 1 || (form->halves && (form->how != GEMM_F32 || form->count % 2)))
+    const int is_halved = form->how == GEMM_F32 || (form->how == WINDOW_MAX && form->type == FLOATS_OF_IMAGE);
+    if (form->halves < 0 || form->halves > 1 || (form->halves && (!is_halved || form->count % 2)))
         return "halves of products that cannot be halved";
     if (form->shifts_right && !product_is_integer(p))
         return "shifts of sums that are no integers";

@@ -31,7 +31,7 @@ static inline const void *offset_by(const void *data, int64_t bytes) { return (c
 /* A function over elements with its parameters, operands in a grid, and where the words of the result go. */
 typedef struct {
     int function, operands, first; /* first: the first axis that may be joined with others */
-    int kind, flushes, format, steps, rule, each, how, mode, variant;
+    int kind, format, steps, rule, each, how, mode, variant;
     double low, high;
     Stored table; /* of a series or of look-ups: a row of terms for each of ``rows`` channels, repeated */
     uint32_t fill; /* beyond the words of a row; only where ``fills`` an index may be */
@@ -109,7 +109,7 @@ typedef struct {
     FastRequant *fast_steps; /* the same for each row, where it is short */
     int64_t *own_starts;    /* room for what the sums of each row start from by the next command; ``has_own_starts`` */
     int has_own_starts;
-    char *starts[2], *sums, *second, *left, *packed, *image, *panels; /* second: sums of the second halves */
+    char *starts[2], *sums, *second, *left, *packed, *image, *panels; /* second: of the second halves */
 } ProductRun;
 
 /* ``rows`` and ``columns``: of the result, and where each row of a tensor begins, in bytes from its address on, of words

@@ -19,10 +19,16 @@ static void search_windows(const ProductRun *w, int64_t first, int64_t last, con
     const int64_t plane = p->form.image / p->form.rows, *size = p->form.window;
     char *sums = w->sums + (size_t)(first * p->form.columns) * product_sum_size(p);
     if (p->form.how == WINDOW_MAX) {
-        const WindowMax of = {image, p->form.starts ? (const float *)w->starts[0] : NULL, p->taps, 0, last - first, plane, p->form.count,
-                            size[0], size[1], size[2], size[3], formats[p->form.type],
-                            p->form.is_last};
+        WindowMax of = {image, p->form.starts ? (const float *)w->starts[0] : NULL, p->taps, 0, last - first, plane,
+                        p->form.count >> p->form.halves, size[0], size[1], size[2], size[3], formats[p->form.type], p->form.is_last};
         simd->window_max(&of, sums);
+        if (p->form.halves) {
+            float *kept = (float *)(void *)sums, *other = (float *)(void *)w->second + first * p->form.columns;
+            of.offsets += of.taps;
+            simd->window_max(&of, other);
+            for (int64_t i = 0; i < (last - first) * p->form.columns; i++)
+                kept[i] = other[i] > kept[i] ? other[i] : kept[i];
+        }
     } else if (p->form.how == WINDOW_F32) {
         const WindowF32 of = {(const float *)image, (const float *)w->left + first * p->form.count,
                             p->form.starts && !p->form.adds_last ? (const float *)w->starts[0] + first : NULL, p->taps,
@@ -185,7 +191,7 @@ static void round_words(const int64_t *shape, int format, const Stored *from, co
                                     first * to->step[3];
                     for (int64_t i = 0; from->step[3] != 1 && i < used; i++)
                         numbers[i] = own[i * from->step[3]];
-                    simd->round_floats(from->step[3] == 1 ? own : numbers, to->step[3] == 1 ? out : words, format, used);
+                    simd->write_floats(from->step[3] == 1 ? own : numbers, to->step[3] == 1 ? out : words, format, 0, used);
                     for (int64_t i = 0; to->step[3] != 1 && i < used; i++)
                         out[i * to->step[3]] = words[i];
                 }

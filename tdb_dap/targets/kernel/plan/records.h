@@ -36,7 +36,6 @@ typedef struct {
     int32_t function;
     int32_t operands;
     int32_t operator;
-    int32_t flushes;
     int32_t format;
     int32_t newton_steps;
     int32_t reciprocal;
@@ -84,8 +83,9 @@ typedef struct {
  * a plane, and ``window`` has rows and columns of results, and numbers of the image between both. ``result``: format of
  * float results; ``rounding``: of products and sums of float windows; ``keeps_nan``: any NaN may come out. Of float32
  * sums: ``adds_last``: the starts are added to the sum, one after the other; ``halves``: the second half of the products
- * is summed up apart. ``is_high``, ``keeps_sign``: as of elements; ``shifts_right``: each row is shifted to the right,
- * by 31 bits at most. */
+ * is summed up apart, or of windows of floats, searched apart: its number counts if it is larger. ``is_high``,
+ * ``keeps_sign``: as of elements; ``shifts_right``: the shift of each row is to the right, by 31 bits at most;
+ * ``is_scaled``: multipliers are words of float32, by which sums are multiplied as float32, and rounded by ``mode``. */
 typedef struct {
     int32_t how;
     int32_t swapped;
@@ -110,6 +110,7 @@ typedef struct {
     int32_t halves;
     int32_t is_high;
     int32_t shifts_right;
+    int32_t is_scaled;
     int32_t keeps_sign;
     float zero;
     float fill;

@@ -176,7 +176,7 @@ static void unpack_rows(const Unpacking *unpacking, const UnpackedTile *t, const
                     words[half][g] = differences->words[zeros[g * t->zero_step]][half];
             *scale = (Stored){t->scales + r * t->row + begin * t->scale_step * 2, BF16, {0, 0, 0, t->scale_step}};
             grid.shape[3] = count;
-            simd->float_elements(&grid, times->kind, times->flushes, results, times->format, 0);
+            simd->float_elements(&grid, times->kind, results, times->format, 0);
             for (int64_t g = 0; g < count; g++) {
                 const int64_t at = (begin + g) * t->group;
                 const uint8_t *packed = t->packed + r * t->row + at / 2;

@@ -148,7 +148,7 @@ static inline float rounded_bf16(float number)
 
 static inline float rounded(float number, int format)
 {
-    return format == F32 ? number : format == F16 ? rounded_f16(number) : rounded_bf16(number);
+    return format == F32 ? number : format == BF16 ? rounded_bf16(number) : rounded_f16(number);
 }
 
 static inline float product(float a, float b, int format)

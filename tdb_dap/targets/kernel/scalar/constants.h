@@ -3,19 +3,21 @@
 #ifndef TDB_DAP_SCALAR_CONSTANTS_H
 #define TDB_DAP_SCALAR_CONSTANTS_H
 
-/* Formats of stored numbers; ``PACKED_SI32``: at any byte, steps count bytes, for the numbers of rows. */
+/* Formats of stored numbers; ``PACKED_SI32``: at any byte, steps count bytes, for the numbers of rows. ``FLUSHED_F16``:
+ * f16 whose subnormals are zeros, as operands and as results of every step. */
 enum {
     F32 = 0,
     F16 = 1,
-    BF16 = 2,
-    SI8 = 3,
-    UI8 = 4,
-    SI16 = 5,
-    UI16 = 6,
-    SI32 = 7,
-    UI32 = 8,
-    SI64 = 9,
-    PACKED_SI32 = 10,
+    FLUSHED_F16 = 2,
+    BF16 = 3,
+    SI8 = 4,
+    UI8 = 5,
+    SI16 = 6,
+    UI16 = 7,
+    SI32 = 8,
+    UI32 = 9,
+    SI64 = 10,
+    PACKED_SI32 = 11,
 };
 
 /* Ways to round, as the chips number them; ``HALF_DOWN`` is none of theirs. */

@@ -24,7 +24,7 @@ static inline int64_t element_count(const Grid *grid)
 }
 
 /* Bytes of a word, by format; steps of integers at any byte count bytes. */
-static const int format_size[] = {4, 2, 2, 1, 1, 2, 2, 4, 4, 8, 1};
+static const int format_size[] = {4, 2, 2, 2, 1, 1, 2, 2, 4, 4, 8, 1};
 
 /* Address of an element by row, over the first three axes, and column. */
 static inline const void *element_address(const Grid *grid, const Stored *operand, int64_t row, int64_t column)

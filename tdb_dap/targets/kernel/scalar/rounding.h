@@ -11,6 +11,7 @@ typedef struct {
     int mode, held, rectified, size; /* held: the sum wraps to 32 bits first; size: bytes of a result */
     int is_high, plane; /* is_high: products are divided by 2^HIGH_BITS, half away from zero, first; plane: the byte of a result that is
                          * stored, from the lowest one on, of results of one byte */
+    int is_scaled;      /* multipliers are words of float32, and all that there is: see ProductRecord */
     int keeps_sign;     /* the highest bit stays when the others are shifted to the left */
 } Requantisation;
 
@@ -90,6 +91,8 @@ static inline FastRequant fast_requant(const Requantisation *r, int64_t row, int
     const int is_word = r->held || (is_known && start == 0), is_near = is_known && start == within_word(start);
     const int unlimited = r->low == INT64_MIN && r->high == INT64_MAX && !r->rectified;
     FastRequant s = {.form = AS_GIVEN, .wraps = is_word};
+    if (r->is_scaled)
+        return s;
     if (is_plain && (unlimited || (is_word && r->low <= INT32_MAX && r->high >= INT32_MIN))) {
         s.form = IN_32_BITS;
         s.wraps = 1; /* without limits the low bytes are the same, whether the sum is held in 32 bits or not */

@@ -5,30 +5,7 @@
 
 #include "elements_int.h"
 
-/* A loop for each way to round: what does not change inside is known to the compiler. */
-#define BY_MODE(Each)                                                                                                  \
-    switch (mode) {                                                                                                    \
-    case HALF_EVEN: Each(HALF_EVEN)                                                                                    \
-    case HALF_AWAY: Each(HALF_AWAY)                                                                                    \
-    case TOWARD_ZERO: Each(TOWARD_ZERO)                                                                                \
-    case DOWN: Each(DOWN)                                                                                              \
-    case UP: Each(UP)                                                                                                  \
-    default: Each(HALF_UP)                                                                                             \
-    }
-
-static inline double NAME(rounded_by)(double number, int mode)
-{
-    switch (mode) {
-    case HALF_EVEN: return __builtin_rint(number);
-    case HALF_AWAY: return __builtin_copysign(__builtin_floor(__builtin_fabs(number) + 0.5), number);
-    case TOWARD_ZERO: return __builtin_trunc(number);
-    case DOWN: return __builtin_floor(number);
-    case UP: return __builtin_ceil(number);
-    default: return __builtin_floor(number + 0.5);
-    }
-}
-
-/* The same of float32 without a wider format: what is left of a number, less than 1, is exact where it matters. */
+/* As ``rounded_by`` of float32 without a wider format: what is left of a number, less than 1, is exact where it matters. */
 static inline float NAME(rounded_float)(float number, int mode)
 {
     const float size = __builtin_fabsf(number), low = __builtin_floorf(number), whole = __builtin_floorf(size);
@@ -86,12 +63,8 @@ static void NAME(ints_of_floats)(const Grid *grid, int mode, double low, double 
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
 #define EACH(mode_)                                                                                                    \
-    for (int64_t i = 0; i < used; i++) {                                                                               \
-        double v = NAME(rounded_by)(numbers[i], mode_);                                                                \
-        v = v < low ? low : v;                                                                                         \
-        v = v > high ? high : v;                                                                                       \
-        out[i] = numbers[i] == numbers[i] ? (int64_t)v : 0;                                                            \
-    }                                                                                                                  \
+    for (int64_t i = 0; i < used; i++)                                                                                 \
+        out[i] = NAME(rounded_within)(numbers[i], mode_, low, high);                                                   \
     break;
         BY_MODE(EACH)
 #undef EACH
@@ -122,13 +95,13 @@ static void NAME(floats_of_floats)(const Grid *grid, int flushes, int format, in
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
         if (flushes)
-            NAME(flushed)(numbers, F32, 0, used);
+            NAME(flushed)(numbers, F32, used);
         if (format == F32)
             for (int64_t i = 0; i < used; i++)
                 numbers[i] = number_of(bits_of(numbers[i]) | (numbers[i] != numbers[i] ? 0x7fffffff : 0));
         if (limit)
             NAME(limit)(numbers, format, limit, used);
-        NAME(write_floats)(numbers, result, format, 0, first, used);
+        NAME(write_floats)(numbers, result, format, first, used);
     }
 }
 
@@ -199,14 +172,14 @@ static void NAME(halves_by_mode)(const Grid *grid, int mode, int format, int lim
     for (int64_t first = 0; first < count; first += CHUNK) {
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
-        NAME(flushed)(numbers, F32, 0, used);
+        NAME(flushed)(numbers, F32, used);
         if (format == F16)
             NAME(round_to_f16)(numbers, mode, used);
         else
             NAME(round_to_bf16)(numbers, mode, used);
         if (limit)
             NAME(limit)(numbers, format, limit, used);
-        NAME(write_floats)(numbers, result, format, 0, first, used);
+        NAME(write_floats)(numbers, result, format, first, used);
     }
 }
 
@@ -221,7 +194,7 @@ static void NAME(floats_of_ints)(const Grid *grid, int format, void *result)
         NAME(load_ints)(numbers, grid, &grid->operands[0], first, used);
         for (int64_t i = 0; i < used; i++)
             floats[i] = (float)numbers[i];
-        NAME(write_floats)(floats, result, format, 0, first, used);
+        NAME(write_floats)(floats, result, format, first, used);
     }
 }
 
@@ -260,7 +233,7 @@ static void NAME(magnitudes)(const Grid *grid, int is_flushed, uint32_t *result)
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
         if (is_flushed)
-            NAME(flushed)(numbers, F32, 0, used);
+            NAME(flushed)(numbers, F32, used);
         for (int64_t i = 0; i < used; i++)
             result[first + i] = bits_of(numbers[i]) & 0x7fffffff;
     }

@@ -82,39 +82,19 @@ static void NAME(operate)(int kind, int format, const float *a, const float *b, 
         result[i] = kind == MULTIPLY ? product(a[i], b[i], format) : operation(kind, a[i], b[i]);
 }
 
-static void NAME(rounded_to)(float *numbers, int format, int flushes, int64_t count)
+/* At most a chunk of numbers as a format holds them. */
+static void NAME(rounded_to)(float *numbers, int format, int64_t count)
 {
-#if LANES == 16
-    if (format == F16) {
-        for (int64_t i = 0; i < count; i += 16) {
-            const __mmask16 used = USED_OF(i, count);
-            const __m256i half = rounded_halves(_mm512_maskz_loadu_ps(used, numbers + i), flushes);
-            _mm512_mask_storeu_ps(numbers + i, used, floats_of_halves(half));
-        }
+    uint16_t words[CHUNK];
+    if (format == F32)
         return;
-    }
-#else
-    if (format == F16)
-        for (int64_t i = 0; i < count; i++) {
-            const uint16_t half = NAME(to_f16)(numbers[i]);
-            numbers[i] = NAME(from_f16)(flushes && !(half & 0x7c00) ? half & 0x8000 : half);
-        }
-#endif
-    if (format == BF16)
-        for (int64_t i = 0; i < count; i++)
-            numbers[i] = number_of((uint32_t)NAME(to_bf16)(numbers[i]) << 16);
-}
-
-/* As arithmetic takes it. */
-static inline float NAME(normal)(float number)
-{
-    const uint32_t bits = bits_of(number);
-    return number_of((bits & 0x7f800000) ? bits : bits & 0x80000000);
+    NAME(write_floats)(numbers, words, format, 0, count);
+    NAME(read_floats)(numbers, words, format, 1, count);
 }
 
 #define EACH(Result)                                                                                                   \
     for (int64_t i = 0; i < count; i++) {                                                                              \
-        const float x = NAME(normal)(a[i * (a_step)]), y = NAME(normal)(b[i * (b_step)]);                                  \
+        const float x = flush(a[i * (a_step)]), y = flush(b[i * (b_step)]);                                            \
         out[i] = Result;                                                                                               \
         doubt |= NAME(doubtful)(out[i]);                                                                               \
     }                                                                                                                  \
@@ -160,8 +140,8 @@ static void NAME(f32_elements)(const Grid *grid, int kind, float *result)
             if (NAME(operate_on_row)(kind, x, left->step[3], y, right->step[3], out, used)) {
                 NAME(read_floats)(a, x, F32, left->step[3], used);
                 NAME(read_floats)(b, y, F32, right->step[3], used);
-                NAME(flushed)(a, F32, 0, used);
-                NAME(flushed)(b, F32, 0, used);
+                NAME(flushed)(a, F32, used);
+                NAME(flushed)(b, F32, used);
                 NAME(operate)(kind, F32, a, b, out, used);
             }
             memcpy(result + line * row + first, out, (size_t)used * sizeof *out);
@@ -178,14 +158,14 @@ static void NAME(add_products)(const Grid *grid, int is_first, float *result)
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         for (int i = 0; i < 3; i++) {
             NAME(load_floats)(numbers[i], grid, &grid->operands[i], first, used);
-            NAME(flushed)(numbers[i], F32, 0, used);
+            NAME(flushed)(numbers[i], F32, used);
         }
         NAME(operate)(MULTIPLY, F32, a, b, products, used);
         NAME(operate)(ADD, F32, is_first ? c : products, is_first ? products : c, result + first, used);
     }
 }
 
-static void NAME(float_elements)(const Grid *grid, int kind, int flushes, void *result, int format, int added)
+static void NAME(float_elements)(const Grid *grid, int kind, void *result, int format, int added)
 {
     float a[CHUNK], b[CHUNK], out[CHUNK];
     if (added) {
@@ -204,12 +184,12 @@ static void NAME(float_elements)(const Grid *grid, int kind, int flushes, void *
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(a, grid, &grid->operands[0], first, used);
         NAME(load_floats)(b, grid, &grid->operands[1], first, used);
-        NAME(flushed)(a, own, flushes && !compares, used);
-        NAME(flushed)(b, own, flushes && !compares, used);
+        NAME(flushed)(a, own, used);
+        NAME(flushed)(b, own, used);
         NAME(operate)(kind, own, a, b, out, used);
         if (kind == MULTIPLY && format != own)
-            NAME(rounded_to)(out, own, flushes, used);
-        NAME(write_floats)(out, result, format, flushes && !compares, first, used);
+            NAME(rounded_to)(out, own, used);
+        NAME(write_floats)(out, result, format, first, used);
     }
 }
 
@@ -229,7 +209,7 @@ static void NAME(next_term)(const float *y, const float *x, float c, float *out,
 
 /* y = c[n - 1], then y = y * x + c[k] for k = n - 2 .. 0, rounded after each operation; see ``series`` in special.py.
  * Channel i uses row (channel + i) mod ``rows`` of the table. ``multiplies``: the last step is y = y * x, of float32. */
-static void NAME(series)(const Grid *grid, const Stored *table, int64_t rows, int64_t terms, int64_t channel, int flushes,
+static void NAME(series)(const Grid *grid, const Stored *table, int64_t rows, int64_t terms, int64_t channel,
                          int multiplies, void *result)
 {
     float x[CHUNK], y[CHUNK], products[CHUNK], added[CHUNK], c[MOST_TERMS];
@@ -239,11 +219,11 @@ static void NAME(series)(const Grid *grid, const Stored *table, int64_t rows, in
     for (int64_t number = 0; number < planes; number++) {
         const int64_t own = (channel + number % grid->shape[1]) % rows;
         NAME(read_floats)(c, element_address(&row, table, own, 0), format, table->step[3], terms);
-        NAME(flushed)(c, format, flushes, terms);
+        NAME(flushed)(c, format, terms);
         for (int64_t first = 0; first < plane; first += CHUNK) {
             const int64_t used = plane - first < CHUNK ? plane - first : CHUNK, start = number * plane + first;
             NAME(load_floats)(x, grid, &grid->operands[0], start, used);
-            NAME(flushed)(x, format, flushes, used);
+            NAME(flushed)(x, format, used);
             for (int64_t i = 0; i < used; i++)
                 y[i] = c[terms - 1];
             for (int64_t k = terms - 2; k >= 0; k--) {
@@ -253,18 +233,18 @@ static void NAME(series)(const Grid *grid, const Stored *table, int64_t rows, in
                     continue;
                 }
                 NAME(operate)(MULTIPLY, format, y, x, products, used);
-                NAME(rounded_to)(products, format, flushes, used);
+                NAME(rounded_to)(products, format, used);
                 for (int64_t i = 0; i < used; i++)
                     added[i] = c[k];
                 NAME(operate)(ADD, format, products, added, y, used);
-                NAME(rounded_to)(y, format, flushes, used);
-                NAME(flushed)(y, format, flushes, used);
+                NAME(rounded_to)(y, format, used);
+                NAME(flushed)(y, format, used);
             }
             if (multiplies) {
                 NAME(operate)(MULTIPLY, F32, y, x, products, used);
                 memcpy(y, products, (size_t)used * sizeof *y);
             }
-            NAME(write_floats)(y, result, format, 0, start, used);
+            NAME(write_floats)(y, result, format, start, used);
         }
     }
 }
@@ -298,10 +278,10 @@ static void NAME(elementwise)(int kind, const float *a, const float *b, float *r
 
 /* Reciprocals, of roots too, by Newton steps from a guess on the bits; arithmetic/float32.py has them in NumPy. */
 
-static void NAME(product_in)(const float *a, const float *b, float *result, int format, int flushes, int64_t count)
+static void NAME(product_in)(const float *a, const float *b, float *result, int format, int64_t count)
 {
     NAME(operate)(MULTIPLY, format, a, b, result, count);
-    NAME(rounded_to)(result, format, flushes, count);
+    NAME(rounded_to)(result, format, count);
 }
 
 static void NAME(first_guess)(float *result, const float *numbers, int format, int64_t count)
@@ -309,84 +289,84 @@ static void NAME(first_guess)(float *result, const float *numbers, int format, i
     if (format == F32)
         for (int64_t i = 0; i < count; i++)
             result[i] = number_of(0x5f3759df - (uint32_t)((int32_t)bits_of(numbers[i]) >> 1));
-    else if (format == F16)
-        for (int64_t i = 0; i < count; i++)
-            result[i] = NAME(from_f16)((uint16_t)(0x59ba - (NAME(to_f16)(numbers[i]) >> 1)));
-    else
+    else if (format == BF16)
         for (int64_t i = 0; i < count; i++)
             result[i] = number_of((uint32_t)(uint16_t)(0x5f37 - (NAME(to_bf16)(numbers[i]) >> 1)) << 16);
+    else
+        for (int64_t i = 0; i < count; i++)
+            result[i] = NAME(from_f16)((uint16_t)(0x59ba - (NAME(to_f16)(numbers[i]) >> 1)));
 }
 
 /* result = 1 / sqrt(numbers), at most a chunk of them. */
-static void NAME(roots)(float *result, const float *numbers, int format, int flushes, int steps, int64_t count)
+static void NAME(roots)(float *result, const float *numbers, int format, int steps, int64_t count)
 {
     float x[CHUNK], half[CHUNK], products[CHUNK], rest[CHUNK], constants[CHUNK];
     NAME(first_guess)(result, numbers, format, count);
     memcpy(x, numbers, (size_t)count * sizeof *x);
-    NAME(flushed)(x, format, flushes, count);
+    NAME(flushed)(x, format, count);
     for (int64_t i = 0; i < count; i++)
         constants[i] = 0.5f;
-    NAME(product_in)(x, constants, half, format, flushes, count);
+    NAME(product_in)(x, constants, half, format, count);
     for (int64_t i = 0; i < count; i++)
         constants[i] = 1.5f;
     for (int step = 0; step < steps; step++) {
-        NAME(flushed)(result, format, flushes, count);
-        NAME(product_in)(half, result, products, format, flushes, count);
-        NAME(product_in)(products, result, x, format, flushes, count);
+        NAME(flushed)(result, format, count);
+        NAME(product_in)(half, result, products, format, count);
+        NAME(product_in)(products, result, x, format, count);
         NAME(operate)(SUBTRACT, format, constants, x, rest, count);
-        NAME(rounded_to)(rest, format, flushes, count);
-        NAME(product_in)(result, rest, products, format, flushes, count);
+        NAME(rounded_to)(rest, format, count);
+        NAME(product_in)(result, rest, products, format, count);
         memcpy(result, products, (size_t)count * sizeof *result);
     }
 }
 
-static void NAME(reciprocal_roots)(const Grid *grid, int format, int flushes, int steps, float *result)
+static void NAME(reciprocal_roots)(const Grid *grid, int format, int steps, float *result)
 {
     float numbers[CHUNK];
     const int64_t count = element_count(grid);
     for (int64_t first = 0; first < count; first += CHUNK) {
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(numbers, grid, &grid->operands[0], first, used);
-        NAME(roots)(result + first, numbers, format, flushes, steps, used);
+        NAME(roots)(result + first, numbers, format, steps, used);
     }
 }
 
 /* result = a / b = a * copysign(r * r, b), r = 1 / sqrt(|b|), every product rounded to the format; in words as those of a.
  * ``is_flushed``: a subnormal b of float32 is a zero. */
-static void NAME(divided)(const Grid *grid, int format, int flushes, int steps, int rule, int is_flushed, void *result)
+static void NAME(divided)(const Grid *grid, int format, int steps, int rule, int is_flushed, void *result)
 {
     float a[CHUNK], b[CHUNK], size[CHUNK], root[CHUNK], inverse[CHUNK], out[CHUNK];
     uint32_t kept[CHUNK];
     const int64_t count = element_count(grid);
-    const uint32_t least = rule != TRUE_SUBNORMALS ? 1 : format != F16 ? 0x00800000 : flushes ? 0x38800000 : 1;
+    const uint32_t least = rule != TRUE_SUBNORMALS || format == F16 ? 1 : format == FLUSHED_F16 ? 0x38800000 : 0x00800000;
     for (int64_t first = 0; first < count; first += CHUNK) {
         const int64_t used = count - first < CHUNK ? count - first : CHUNK;
         NAME(load_floats)(a, grid, &grid->operands[0], first, used);
         NAME(load_floats)(b, grid, &grid->operands[1], first, used);
         if (is_flushed)
-            NAME(flushed)(b, F32, 0, used);
+            NAME(flushed)(b, F32, used);
         for (int64_t i = 0; i < used; i++)
             size[i] = number_of(bits_of(b[i]) & 0x7fffffff);
-        NAME(roots)(root, size, format, flushes, steps, used);
+        NAME(roots)(root, size, format, steps, used);
         if (rule != BY_FORMULA)
             for (int64_t i = 0; i < used; i++) {
                 const uint32_t bits = bits_of(size[i]);
                 const uint32_t large = bits > 0x7f800000 ? 0x7fc00000 : bits == 0x7f800000 ? 0 : bits_of(root[i]);
                 root[i] = number_of(bits < least ? 0x7f800000 : large);
             }
-        NAME(product_in)(root, root, inverse, format, flushes, used);
+        NAME(product_in)(root, root, inverse, format, used);
         for (int64_t i = 0; i < used; i++)
             inverse[i] = number_of((bits_of(inverse[i]) & 0x7fffffff) | (bits_of(b[i]) & 0x80000000));
         memcpy(kept, a, (size_t)used * sizeof *a);
-        NAME(flushed)(a, format, flushes, used);
-        NAME(product_in)(a, inverse, out, format, flushes, used);
+        NAME(flushed)(a, format, used);
+        NAME(product_in)(a, inverse, out, format, used);
         if (rule == TRUE_ZEROS) /* a subnormal, before it is flushed, by a zero */
             for (int64_t i = 0; i < used; i++) {
                 const uint32_t sign = (kept[i] ^ bits_of(b[i])) & 0x80000000;
                 const int is_tiny = (kept[i] & 0x7fffffff) - 1 < 0x007fffff;
                 out[i] = number_of(is_tiny && b[i] == 0 ? 0x7f800000 | sign : bits_of(out[i]));
             }
-        NAME(write_floats)(out, result, grid->operands[0].format, flushes, first, used);
+        NAME(write_floats)(out, result, grid->operands[0].format, first, used);
     }
 }
 

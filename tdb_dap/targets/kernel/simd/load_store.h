@@ -62,19 +62,14 @@ static void read_halves(float *out, const uint16_t *halves, int64_t count)
     }
 }
 
-/* The same of a chip that may flush subnormals. */
-static inline __m256i rounded_halves(__m512 floats, int flushes)
-{
-    const __m256i rounded = halves_of_floats(floats);
-    const __mmask16 tiny = flushes ? _mm256_testn_epi16_mask(rounded, _mm256_set1_epi16(0x7c00)) : 0;
-    return _mm256_mask_mov_epi16(rounded, tiny, _mm256_and_si256(rounded, _mm256_set1_epi16((short)0x8000)));
-}
-
 static void write_halves(const float *numbers, uint16_t *halves, int flushes, int64_t count)
 {
+    const __m256i sign = _mm256_set1_epi16((short)0x8000), exponent = _mm256_set1_epi16(0x7c00);
     for (int64_t i = 0; i < count; i += 16) {
         const __mmask16 used = USED_OF(i, count);
-        _mm256_mask_storeu_epi16(halves + i, used, rounded_halves(_mm512_maskz_loadu_ps(used, numbers + i), flushes));
+        const __m256i rounded = halves_of_floats(_mm512_maskz_loadu_ps(used, numbers + i));
+        const __mmask16 tiny = flushes ? _mm256_testn_epi16_mask(rounded, exponent) : 0;
+        _mm256_mask_storeu_epi16(halves + i, used, _mm256_mask_mov_epi16(rounded, tiny, _mm256_and_si256(rounded, sign)));
     }
 }
 #endif
@@ -89,6 +84,7 @@ static void NAME(read_floats)(float *out, const void *data, int format, int64_t 
 {
     const uint16_t *halves = data;
     const float *whole = data;
+    format = format == FLUSHED_F16 ? F16 : format;
     if (format > BF16)
         switch (format) {
         case SI8: INTS_AS_FLOATS(int8_t)
@@ -168,7 +164,20 @@ static void NAME(widen_range)(const float *numbers, int64_t count, uint32_t *ran
 
 #undef INTS_AS_FLOATS
 
-/* The same as products take them: subnormals are zeros, but those of f16. ``range``: as above, if any. */
+/* What arithmetic takes: subnormals are zeros, but those of F16. */
+static void NAME(flushed)(float *numbers, int format, int64_t count)
+{
+    const uint32_t least = format == FLUSHED_F16 ? 0x38800000 : 0x00800000;
+    if (format == F16)
+        return;
+    /* Of a choice between a new word and the one that is there clang makes masked stores, which are slow on AMD's processors. */
+    for (int64_t i = 0; i < count; i++) {
+        const uint32_t bits = bits_of(numbers[i]), kept = -(uint32_t)((bits & 0x7fffffff) >= least);
+        numbers[i] = number_of(bits & (kept | 0x80000000));
+    }
+}
+
+/* Numbers at equal steps as products take them: see ``flushed``. ``range``: as above, if any. */
 static void NAME(read_normal)(float *out, const void *data, int format, int64_t step, int64_t count, uint32_t *range)
 {
     const float *from = data;
@@ -176,7 +185,8 @@ static void NAME(read_normal)(float *out, const void *data, int format, int64_t 
         NAME(read_floats)(out, data, format, step, count);
         from = out;
     }
-    if (format == F16) {
+    if (format == F16 || format == FLUSHED_F16) {
+        NAME(flushed)(out, format, count);
         if (range)
             NAME(widen_range)(out, count, range);
         return;
@@ -241,21 +251,8 @@ static void NAME(read_ints)(int64_t *out, const void *data, int format, int64_t 
 }
 #undef READ
 
-/* What arithmetic takes: subnormals of float32 and bf16 are zeros; those of f16 only if the chip ``flushes`` them. */
-static void NAME(flushed)(float *numbers, int format, int flushes, int64_t count)
-{
-    const uint32_t least = format != F16 ? 0x00800000 : flushes ? 0x38800000 : 0;
-    if (!least)
-        return;
-    /* Of a choice between a new word and the one that is there clang makes masked stores, which are slow on AMD's processors. */
-    for (int64_t i = 0; i < count; i++) {
-        const uint32_t bits = bits_of(numbers[i]), kept = -(uint32_t)((bits & 0x7fffffff) >= least);
-        numbers[i] = number_of(bits & (kept | 0x80000000));
-    }
-}
-
-/* Rounded half to even to a format, and stored from element ``start`` of a result on. */
-static void NAME(write_floats)(const float *numbers, void *result, int format, int flushes, int64_t start, int64_t count)
+/* Rounded half to even to a format, and stored from element ``start`` of a result on; of 16 bits a NaN has all bits set. */
+static void NAME(write_floats)(const float *numbers, void *result, int format, int64_t start, int64_t count)
 {
     uint16_t *halves = (uint16_t *)result + start;
     if (format == F32)
@@ -265,20 +262,14 @@ static void NAME(write_floats)(const float *numbers, void *result, int format, i
             halves[i] = NAME(to_bf16)(numbers[i]);
 #if LANES == 16
     else
-        write_halves(numbers, halves, flushes, count);
+        write_halves(numbers, halves, format == FLUSHED_F16, count);
 #else
     else
         for (int64_t i = 0; i < count; i++) {
             const uint16_t half = NAME(to_f16)(numbers[i]);
-            halves[i] = flushes && !(half & 0x7c00) ? half & 0x8000 : half;
+            halves[i] = format == FLUSHED_F16 && !(half & 0x7c00) ? half & 0x8000 : half;
         }
 #endif
-}
-
-/* The same of numbers that are rounded once, from float32; a NaN has all bits set. */
-static void NAME(round_floats)(const float *numbers, void *result, int format, int64_t count)
-{
-    NAME(write_floats)(numbers, result, format, 0, 0, count);
 }
 
 #endif

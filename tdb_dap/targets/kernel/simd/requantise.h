@@ -11,12 +11,62 @@
 
 #define CHUNK_OF_ROW 512 /* numbers at a time, those of CHUNK in elements.h */
 
+/* A loop for each way to round: what does not change inside is known to the compiler. */
+#define BY_MODE(Each)                                                                                                  \
+    switch (mode) {                                                                                                    \
+    case HALF_EVEN: Each(HALF_EVEN)                                                                                    \
+    case HALF_AWAY: Each(HALF_AWAY)                                                                                    \
+    case TOWARD_ZERO: Each(TOWARD_ZERO)                                                                                \
+    case DOWN: Each(DOWN)                                                                                              \
+    case UP: Each(UP)                                                                                                  \
+    default: Each(HALF_UP)                                                                                             \
+    }
+
+static inline double NAME(rounded_by)(double number, int mode)
+{
+    switch (mode) {
+    case HALF_EVEN: return __builtin_rint(number);
+    case HALF_AWAY: return __builtin_copysign(__builtin_floor(__builtin_fabs(number) + 0.5), number);
+    case TOWARD_ZERO: return __builtin_trunc(number);
+    case DOWN: return __builtin_floor(number);
+    case UP: return __builtin_ceil(number);
+    default: return __builtin_floor(number + 0.5);
+    }
+}
+
+/* A float rounded by mode and limited; a NaN gives 0. */
+static inline int64_t NAME(rounded_within)(float number, int mode, double low, double high)
+{
+    double v = NAME(rounded_by)(number, mode);
+    v = v < low ? low : v;
+    v = v > high ? high : v;
+    return number == number ? (int64_t)v : 0;
+}
+
+/* As integers, sums of one row times a float32. */
+static inline void NAME(scale_row)(const Requantisation *r, float scale, const int64_t *numbers, int64_t *out, int64_t count)
+{
+    const double low = (double)r->low, high = (double)r->high;
+    const int64_t least = r->rectified ? 0 : INT64_MIN;
+    const int mode = r->mode;
+#define EACH(mode_)                                                                                                    \
+    for (int64_t i = 0; i < count; i++)                                                                                \
+        out[i] = NAME(rounded_within)((float)(numbers[i] < least ? least : numbers[i]) * scale, mode_, low, high);     \
+    break;
+    BY_MODE(EACH)
+#undef EACH
+}
+
 /* Requantise numbers of one row: a loop per step, so that compilers vectorise each. */
 static inline void NAME(requantise_row)(const Requantisation *r, int64_t row, const int64_t *numbers, int64_t *out,
                                            int64_t count)
 {
     const int64_t multiplier = r->multiplier[row], zero = r->zero[row], low = r->low, high = r->high;
     const int amount = (int)r->amount[row];
+    if (r->is_scaled) {
+        NAME(scale_row)(r, number_of((uint32_t)(uint64_t)multiplier), numbers, out, count);
+        return;
+    }
     for (int64_t i = 0; i < count; i++) {
         int64_t v = r->held ? (int64_t)(int32_t)(uint32_t)(uint64_t)numbers[i] : numbers[i];
         v = r->rectified && v < 0 ? 0 : v;

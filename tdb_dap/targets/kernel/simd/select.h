@@ -14,8 +14,8 @@ static void NAME(compare_floats)(const Grid *grid, int kind, int32_t *chosen, in
     NAME(load_floats)(b, grid, &grid->operands[1], first, used);
     for (int64_t i = 0; i < used; i++)
         equal[i] = -(int32_t)(bits_of(a[i]) == bits_of(b[i]));
-    NAME(flushed)(a, grid->operands[0].format, 0, used);
-    NAME(flushed)(b, grid->operands[1].format, 0, used);
+    NAME(flushed)(a, grid->operands[0].format, used);
+    NAME(flushed)(b, grid->operands[1].format, used);
     if (kind == IS_EQUAL)
         memcpy(chosen, equal, (size_t)used * sizeof *chosen);
     else if (kind == IS_GREATER)

@@ -132,10 +132,10 @@ typedef struct {
     void (*window_f32)(const WindowF32 *, float *);
     void (*window_max)(const WindowMax *, void *);
     void (*elementwise)(int, const float *, const float *, float *, int64_t);
-    void (*float_elements)(const Grid *, int, int, void *, int, int);
-    void (*reciprocal_roots)(const Grid *, int, int, int, float *);
-    void (*divided)(const Grid *, int, int, int, int, int, void *);
-    void (*series)(const Grid *, const Stored *, int64_t, int64_t, int64_t, int, int, void *);
+    void (*float_elements)(const Grid *, int, void *, int, int);
+    void (*reciprocal_roots)(const Grid *, int, int, float *);
+    void (*divided)(const Grid *, int, int, int, int, void *);
+    void (*series)(const Grid *, const Stored *, int64_t, int64_t, int64_t, int, void *);
     int (*int_rows)(const Grid *, int, int, const Requantisation *, const Stored *); /* or none */
     void (*int_elements)(const Grid *, int, int, int, const Requantisation *, void *);
     void (*ints_of_floats)(const Grid *, int, double, double, int, int, void *);
@@ -143,7 +143,7 @@ typedef struct {
     void (*floats_of_ints)(const Grid *, int, void *);
     void (*widen_range)(const float *, int64_t, uint32_t *);
     void (*read_normal)(float *, const void *, int, int64_t, int64_t, uint32_t *);
-    void (*round_floats)(const float *, void *, int, int64_t);
+    void (*write_floats)(const float *, void *, int, int64_t, int64_t);
     void (*integral_floats)(const Grid *, int, float *);
     void (*integral_halves)(const Grid *, int, uint16_t *);
     void (*magnitudes)(const Grid *, int, uint32_t *);

@@ -39,9 +39,9 @@ static void NAME(window_f32_scalar)(const WindowF32 *w, int64_t p, int64_t start
             for (int64_t i = 0; i < used; i++)
                 weight[i] = tap;
             NAME(operate)(MULTIPLY, w->format, values, weight, products, used);
-            NAME(rounded_to)(products, w->format, 0, used);
+            NAME(rounded_to)(products, w->format, used);
             NAME(operate)(ADD, w->format, sums[position & 1], products, spare, used);
-            NAME(rounded_to)(spare, w->format, 0, used);
+            NAME(rounded_to)(spare, w->format, used);
             float *old = sums[position & 1];
             sums[position & 1] = spare;
             spare = old;
@@ -61,8 +61,12 @@ static void NAME(window_f32_scalar)(const WindowF32 *w, int64_t p, int64_t start
 /* Rounded to a format; a NaN stays one, but for bf16, where any word may come out. */
 ALWAYS_INLINE __m512 rounded_lanes(__m512 numbers, const int format)
 {
-    if (format == F16)
-        return _mm512_cvtph_ps(_mm512_cvtps_ph(numbers, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    if (format == F16 || format == FLUSHED_F16) {
+        const __m512i bits = (__m512i)_mm512_cvtph_ps(_mm512_cvtps_ph(numbers, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+        const __m512i size = _mm512_and_si512(bits, _mm512_set1_epi32(INT32_MAX));
+        const __mmask16 tiny = format == F16 ? 0 : _mm512_cmplt_epu32_mask(size, _mm512_set1_epi32(0x38800000));
+        return (__m512)_mm512_mask_and_epi32(bits, tiny, bits, _mm512_set1_epi32(INT32_MIN));
+    }
     if (format == F32)
         return numbers;
     const __m512i bits = (__m512i)numbers, odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
@@ -144,15 +148,17 @@ ALWAYS_INLINE int weigh_row(const WindowF32 *w, const float *image, int64_t p, c
     return end_lanes(&s, lanes, w->taps + (w->starts != NULL), out);
 }
 
+/* A call for each format: what does not change in its loops is known to the compiler. */
+#define BY_FORMAT(format, Call)                                                                                        \
+    ((format) == F32 ? Call(F32) : (format) == F16 ? Call(F16) : (format) == BF16 ? Call(BF16) : Call(FLUSHED_F16))
+
 static int weigh_any_row(const WindowF32 *w, const float *image, int64_t p, int64_t lanes, float *out)
 {
-    if (w->step == 1)
-        return w->format == F32   ? weigh_row(w, image, p, 1, lanes, F32, out)
-               : w->format == F16 ? weigh_row(w, image, p, 1, lanes, F16, out)
-                                  : weigh_row(w, image, p, 1, lanes, BF16, out);
-    return w->format == F32   ? weigh_row(w, image, p, 2, lanes, F32, out)
-           : w->format == F16 ? weigh_row(w, image, p, 2, lanes, F16, out)
-                              : weigh_row(w, image, p, 2, lanes, BF16, out);
+#define IN_STEPS_OF_1(format) weigh_row(w, image, p, 1, lanes, format, out)
+#define IN_STEPS_OF_2(format) weigh_row(w, image, p, 2, lanes, format, out)
+    return w->step == 1 ? BY_FORMAT(w->format, IN_STEPS_OF_1) : BY_FORMAT(w->format, IN_STEPS_OF_2);
+#undef IN_STEPS_OF_1
+#undef IN_STEPS_OF_2
 }
 
 /* A plane of results: row by row, or, where rows are short and computed with the numbers between them, ``apart``
@@ -276,9 +282,9 @@ static void weigh_by_places(const WindowF32 *w, float *result)
             planes[lane] = (first + lane) / size;
             places[lane] = planes[lane] * w->plane + at / w->width * w->line + at % w->width * w->step;
         }
-        const int is_right = w->format == F32   ? weigh_places(w, planes, places, lanes, F32, result + first)
-                             : w->format == F16 ? weigh_places(w, planes, places, lanes, F16, result + first)
-                                                : weigh_places(w, planes, places, lanes, BF16, result + first);
+#define AT_PLACES(format) weigh_places(w, planes, places, lanes, format, result + first)
+        const int is_right = BY_FORMAT(w->format, AT_PLACES);
+#undef AT_PLACES
         for (int64_t lane = 0; !is_right && lane < lanes; lane++)
             NAME(window_f32_scalar)(w, planes[lane], (first + lane) % size, (first + lane) % size + 1, result);
     }
@@ -304,39 +310,37 @@ static void NAME(window_f32)(const WindowF32 *w, float *result)
 
 #undef CHUNK
 
+#define LARGER_OF(a, b) ((a) > (b) ? (a) : (b))
 #define KEPT(Type, Start)                                                                                              \
     for (int64_t y = 0; y < w->height; y++) {                                                                          \
-        Type *out = (Type *)result + (p * w->height + y) * w->width;                                                   \
+        Type *out = (Type *)result + (p * w->height + y) * width;                                                      \
         const Type *row = (const Type *)w->image + p * w->plane + y * w->line;                                         \
-        for (int64_t x = 0; x < w->width; x++)                                                                         \
+        for (int64_t x = 0; x < width; x++)                                                                            \
             out[x] = Start;                                                                                            \
         for (int64_t k = 0; k < w->taps; k++) {                                                                        \
             const Type *from = row + w->offsets[k];                                                                    \
-            if (w->is_last && w->step == 1)                                                                            \
-                for (int64_t x = 0; x < w->width; x++)                                                                 \
-                    out[x] = out[x] > from[x] ? out[x] : from[x];                                                      \
-            else if (w->is_last)                                                                                       \
-                for (int64_t x = 0; x < w->width; x++)                                                                 \
-                    out[x] = out[x] > from[x * w->step] ? out[x] : from[x * w->step];                                  \
-            else if (w->step == 1)                                                                                     \
-                for (int64_t x = 0; x < w->width; x++)                                                                 \
-                    out[x] = from[x] > out[x] ? from[x] : out[x];                                                      \
+            if (step == 1)                                                                                             \
+                for (int64_t x = 0; x < width; x++)                                                                    \
+                    out[x] = is_last ? LARGER_OF(out[x], from[x]) : LARGER_OF(from[x], out[x]);                        \
             else                                                                                                       \
-                for (int64_t x = 0; x < w->width; x++)                                                                 \
-                    out[x] = from[x * w->step] > out[x] ? from[x * w->step] : out[x];                                  \
+                for (int64_t x = 0; x < width; x++)                                                                    \
+                    out[x] = is_last ? LARGER_OF(out[x], from[x * step]) : LARGER_OF(from[x * step], out[x]);          \
         }                                                                                                              \
     }                                                                                                                  \
     break;
 
 static void NAME(window_max)(const WindowMax *w, void *result)
 {
+    const int64_t width = w->width, step = w->step;
+    const int is_last = w->is_last;
     for (int64_t p = w->first; p < w->last; p++)
         switch (w->format) {
-        case SI8: KEPT(int8_t, row[w->offsets[0] + x * w->step])
-        case UI8: KEPT(uint8_t, row[w->offsets[0] + x * w->step])
-        default: KEPT(float, w->start ? *w->start : row[w->offsets[0] + x * w->step])
+        case SI8: KEPT(int8_t, row[w->offsets[0] + x * step])
+        case UI8: KEPT(uint8_t, row[w->offsets[0] + x * step])
+        default: KEPT(float, w->start ? *w->start : row[w->offsets[0] + x * step])
         }
 }
 #undef KEPT
+#undef LARGER_OF
 
 #endif

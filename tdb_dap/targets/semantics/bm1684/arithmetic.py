@@ -69,11 +69,11 @@ def _in_one_pass(x: Operation) -> Array | None:
     if x.dtype is not F32 or right.dtype is not F32:
         return None
     if sub == op.DIVIDE:
-        return elements.divided(left, right, NEWTON_STEPS, F32, False, Reciprocal.BY_FORMULA, is_flushed=True)
+        return elements.divided(left, right, NEWTON_STEPS, F32, Reciprocal.BY_FORMULA, is_flushed=True)
     if sub == op.MIN:  # a <= b ? a : b, and b where a NaN is
         return elements.selected(Condition.IS_LESS, right, left, right, left)
     operator = _OPERATORS.get(sub)
-    return None if operator is None else elements.floats(operator, left, right, F32, False)
+    return None if operator is None else elements.floats(operator, left, right, F32)
 
 
 def _product_added(x: Operation) -> Array | None:

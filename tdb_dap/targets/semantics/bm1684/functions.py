@@ -32,7 +32,7 @@ def series(x: Operation) -> Array:
     refuse(x["input"].dtype is not F32, f"a series of {x['input'].dtype}")
     refuse(x.dtype.itemsize != 4, f"a series as {x.dtype}")
     table = x["coefficients"].stored
-    at_once = elements.series(x["input"].stored, table._replace(bits=table.bits.reshape(1, 1, 1, -1)), False, True)
+    at_once = elements.series(x["input"].stored, table._replace(bits=table.bits.reshape(1, 1, 1, -1)), True)
     if at_once is not None:
         return at_once
     numbers, coefficients = float32.flush(x["input"].numbers), float32.flush(x["coefficients"].numbers)
@@ -68,7 +68,7 @@ def reciprocal_sqrt(x: Operation) -> Array:
     """1 / sqrt(input) by three Newton steps, on the bits of any number; a float32 whatever the result's format says."""
     refuse(x["input"].dtype is not F32, f"1/sqrt of {x['input'].dtype}")
     refuse(x.dtype.itemsize != 4, f"1/sqrt as {x.dtype}")
-    at_once = elements.reciprocal_roots(x["input"].stored, NEWTON_STEPS, F32, False)
+    at_once = elements.reciprocal_roots(x["input"].stored, NEWTON_STEPS, F32)
     return F32.encode(float32.reciprocal_sqrt(x["input"].numbers, NEWTON_STEPS, F32)) if at_once is None else at_once
 
 
