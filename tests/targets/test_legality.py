@@ -388,52 +388,12 @@ def test_zero_points_of_a_table_are_looked_at_when_they_are_used(zero: int) -> N
         chip.execute(described, memory)
 
 
-def test_of_elements_that_overlap_the_last_one_stays() -> None:
-    """In the order of n, c, h, w, whatever order is the fastest to write them in."""
-    chip, memory = chip_named("BM1684X"), empty(chip_named("BM1684X"))
-    fields = {
-        **SUM,
-        "tsk_opd_num": 1,
-        "res0_n": 3,
-        "res0_c": 1,
-        "res0_h": 2,
-        "res0_w": 2,
-        "opd0_prec": 4,
-        "res0_prec": 4,
-    }
-    steps = {"res0_str": 3, "res0_n_str": 1, "res0_c_str": 1, "res0_h_str": 2, "res0_w_str": 1}
-    described = command(chip, "arith.copy", **{**fields, **steps})
-    source = described.binding.operands["left"]
-    assert isinstance(source, View)
-    memory.write(source, np.arange(12, dtype=np.uint32).reshape(3, 1, 2, 2))
-    chip.execute(described, memory)
-    words = memory.local()[0, fields["res0_addr"] :][:24].view(np.uint32)
-    assert words.tolist() == [0, 4, 8, 9, 10, 11]
-
-
 @pytest.mark.parametrize("precision", [1, 2, 5])
 def test_the_bias_of_a_convolution_of_float32_is_float32(precision: int) -> None:
     described = command(
         chip_named("BM1690"), "conv.normal", **{**CONV, "opd2_prec": precision, "opd2_const": 0, "opd1_prec": 2}
     )
     assert described.binding.operands["bias"].dtype.name == "f32"
-
-
-def test_a_depthwise_sum_is_held_in_32_bits() -> None:
-    """The bias that nearly fills them makes the sum negative; there is no requantisation that would limit it."""
-    chip, memory = chip_named("BM1688"), empty(chip_named("BM1688"))
-    one = {"res0_c": 1, "res0_h": 1, "res0_w": 1, "opd0_h": 1, "opd0_w": 1, "opd1_h": 1, "opd1_w": 1}
-    signs = {"opd0_sign": 1, "opd1_sign": 1, "opd2_sign": 1, "res0_sign": 1}
-    fields = {**DEPTHWISE, "opd0_prec": 0, "res0_prec": 0, **one, **signs, "opd2_addr": (1 << 31) - 1}
-    described = command(chip, "pord.depthwise", **fields)
-    for role in ("input", "kernel"):
-        view = described.binding.operands[role]
-        assert isinstance(view, View)
-        memory.write(view, np.full(view.shape, 1, np.uint8))
-    chip.execute(described, memory)
-    (result,) = described.results
-    assert isinstance(result, View)
-    assert memory.read(result).item() == 0x80
 
 
 def test_floats_of_8_bits_are_there_on_some_chips_only() -> None:

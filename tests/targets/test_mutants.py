@@ -17,8 +17,8 @@ from tdb_dap.targets import kernel
 from tdb_dap.targets.families.convolution import SHIFT_REGISTER, TABLE_REGISTER
 from tdb_dap.tools.programs import open_program
 from tests.samples import DATA
-from tests.targets.commands import chip_named, computed, empty, encoded
-from tests.targets.test_legality import BYTES_CONV, CONV
+from tests.targets.commands import chip_named, command, computed, empty, encoded
+from tests.targets.test_legality import BYTES_CONV, CONV, DEPTHWISE, SUM
 
 REQUANTISED = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 4, "opd0_prec": 4, "res0_prec": 4, "res0_addr": 4096}
 REQUANTISED |= {"opd0_sign": 1, "res0_sign": 1, "opd2_sign": 1, "opd2_n_str": 1, "opd1_const": 1}
@@ -105,3 +105,43 @@ def test_a_move_onto_its_own_source_is_met_among_others(tmp_path: Path) -> None:
 def test_bytes_are_chosen_whatever_they_are() -> None:
     """Networks of 8-bit floats replace a NaN by the largest number."""
     assert open_program(DATA / "weights" / "lanes_bm1690_f8e4m3").access_rows.illegal == ()
+
+
+def test_of_elements_that_overlap_the_last_one_stays() -> None:
+    """In the order of n, c, h, w, whatever order is the fastest to write them in."""
+    chip, memory = chip_named("BM1684X"), empty(chip_named("BM1684X"))
+    fields = {
+        **SUM,
+        "tsk_opd_num": 1,
+        "res0_n": 3,
+        "res0_c": 1,
+        "res0_h": 2,
+        "res0_w": 2,
+        "opd0_prec": 4,
+        "res0_prec": 4,
+    }
+    steps = {"res0_str": 3, "res0_n_str": 1, "res0_c_str": 1, "res0_h_str": 2, "res0_w_str": 1}
+    described = command(chip, "arith.copy", **{**fields, **steps})
+    source = described.binding.operands["left"]
+    assert isinstance(source, View)
+    memory.write(source, np.arange(12, dtype=np.uint32).reshape(3, 1, 2, 2))
+    chip.execute(described, memory)
+    words = memory.local()[0, fields["res0_addr"] :][:24].view(np.uint32)
+    assert words.tolist() == [0, 4, 8, 9, 10, 11]
+
+
+def test_a_depthwise_sum_is_held_in_32_bits() -> None:
+    """The bias that nearly fills them makes the sum negative; there is no requantisation that would limit it."""
+    chip, memory = chip_named("BM1688"), empty(chip_named("BM1688"))
+    one = {"res0_c": 1, "res0_h": 1, "res0_w": 1, "opd0_h": 1, "opd0_w": 1, "opd1_h": 1, "opd1_w": 1}
+    signs = {"opd0_sign": 1, "opd1_sign": 1, "opd2_sign": 1, "res0_sign": 1}
+    fields = {**DEPTHWISE, "opd0_prec": 0, "res0_prec": 0, **one, **signs, "opd2_addr": (1 << 31) - 1}
+    described = command(chip, "pord.depthwise", **fields)
+    for role in ("input", "kernel"):
+        view = described.binding.operands[role]
+        assert isinstance(view, View)
+        memory.write(view, np.full(view.shape, 1, np.uint8))
+    chip.execute(described, memory)
+    (result,) = described.results
+    assert isinstance(result, View)
+    assert memory.read(result).item() == 0x80

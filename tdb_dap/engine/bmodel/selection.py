@@ -15,7 +15,8 @@ def select(bmodel: ModelFile, file: str, net: str | None, stage: int) -> tuple[N
         raise BadInput(f"{file}: the model holds no net; compile it again")
     chosen = next((each for each in nets if each.stages and net in (None, each.name)), None)
     if chosen is None:
-        raise BadInput(f"{file}: there is no net {quoted(net or "")}; the file holds {', '.join(each.name for each in nets)}")
+        names = ", ".join(each.name for each in nets)
+        raise BadInput(f"{file}: there is no net {quoted(net or '')}; the file holds {names}")
     if not 0 <= stage < len(chosen.stages):
         raise BadInput(f"{file}: the net {chosen.name} has no stage {stage}; it has {stages_text(chosen)}")
     return chosen, chosen.stages[stage]
