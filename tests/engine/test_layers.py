@@ -12,7 +12,9 @@ import tdb_dap
 from tdb_dap.cli.main import main
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.source.layer_records import _Function
 from tdb_dap.engine.source.layer_table import read_layers
+from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.programs import open_program
 from tests.samples import DATA
@@ -95,6 +97,31 @@ def test_of_several_compilations_each_has_its_own_files(tmp_path: Path) -> None:
     assert Context.find(folder / "c.cvimodel.xz").locations is None
     with pytest.raises(BadInput, match="2 models are here"):
         Context.find(folder)
+
+
+TWICE = """#loc = loc(unknown)
+module {
+  func.func @subfunc_0() {
+    %1 = "tpu.Group"(%0) ({
+      %2 = "tpu.Load"(%0) {ginfo = #tpu.lg<out_addr = 0, h_idx = [0, 10], h_slice = [12, 22]>} : () -> () loc(#loc1)
+      %3 = "tpu.Load"(%0) {ginfo = #tpu.lg<out_addr = 8192, h_idx = [0, 16], h_slice = [16, 16]>} : () -> () loc(#loc1)
+    }) : () -> () loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc1 = loc("load_x")
+"""
+
+
+def test_a_tensor_that_a_group_loads_twice_has_two_ops(tmp_path: Path) -> None:
+    """A residual block takes its input with the convolution's border, and once more without."""
+    table = tmp_path / "tensor_info.txt"
+    rows = [(17, "0,1,0,12", "0"), (24, "0,1,10,22", "0"), (37, "0,1,0,16", "8192"), (41, "0,1,16,16", "8192")]
+    lines = [f"{n} load_x true false x 1,24,32,64 {part} {address} bf16 1.0" for n, part, address in rows]
+    table.write_text("\n".join(["Cmdbuf1: layer_id", *lines, "50 load_x true false x x x x bf16 1.0", ""]))
+    (layers,) = read_layers(table)
+    function = _Function(MlirFile(TWICE, Path("final.mlir")), "subfunc_0", [])
+    ops = [function.op_of(layer) for layer in layers.values()]
+    assert [op.line if op is not None else 0 for op in ops] == [5, 5, 6, 6, 5]
 
 
 def test_a_damaged_table_is_one_line(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ CORRECT = {
     "neck_bm1684x_int8": "indices of a resize in a group",
     "gate_bm1684_int8": "a table in L2 beyond those of the firmware; a vector read in whole lines",
     "rows_bm1684_int8": "a transpose unpacks four batches of which there is one",
+    "parts_cv181x_bf16": "the left factor of a product loaded anew for each part, while the part before reads it",
     "reach_bm1684x_f32": "columns of padding that no window of a convolution reaches",
     "wide_bm1684x_f16": "a part of a bias loaded for a round of a loop that does not come",
     "attend_bm1690_f16c8": "the state of a loop saved in its last round; a table for cores without a part of the work",

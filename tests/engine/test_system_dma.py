@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import tdb_dap
-from scripts.robustness.mutate_models.orders import outcomes
+from scripts.robustness.mutate_models.judging import outcomes
 from tdb_dap.cli.main import main
 from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.sanitizers import made

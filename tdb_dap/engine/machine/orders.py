@@ -17,10 +17,10 @@ Order = Callable[[tuple[int, str]], tuple[int, int]]
 """Of core and engine; the one with the smallest value goes first."""
 
 ORDERS: tuple[tuple[str, Order], ...] = (
-    ("the DMA first", lambda key: (key[0], key[1] == "tiu")),
-    ("the TIU first", lambda key: (key[0], key[1] == "dma")),
-    ("the DMA and the last core first", lambda key: (-key[0], key[1] == "tiu")),
-    ("the TIU and the last core first", lambda key: (-key[0], key[1] == "dma")),
+    ("the DMA", lambda key: (key[0], key[1] == "tiu")),
+    ("the TIU", lambda key: (key[0], key[1] == "dma")),
+    ("the DMA of the last core", lambda key: (-key[0], key[1] == "tiu")),
+    ("the TIU of the last core", lambda key: (-key[0], key[1] == "dma")),
 )
 
 

@@ -4,6 +4,8 @@ Ops that every core executes as a whole: the compiler does so with an op of seve
 a softmax of ten numbers (SG2380). All cores leave the same numbers in the same place, and it does not matter whose come
 last.
 
+Loads that bring once more what is there, while others read it.
+
 Results that nobody reads and nobody misses, although their commands compute something. Five kinds are known from what
 commands and ops are, not from their names:
 
@@ -20,6 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, blank
 from tdb_dap.engine.hardware.rectangles import rectangles
@@ -62,6 +65,35 @@ def _work(record: OpRecord) -> tuple[object, ...]:
 def _places(command: Command) -> list[tuple[object, ...]]:
     views = (view for view in command.results if isinstance(view, View))
     return [(view.space, view.address, view.shape, view.strides, view.dtype) for view in views]
+
+
+def brings_nothing_new(program: Program, ordinal: int) -> bool:
+    """Whether a load that its op needs leaves the bytes as an earlier one has left them.
+
+    Products of matrices in parts load the left factor anew for each part (CV18xx). Nobody has written to either place.
+    """
+    load = program.commands[ordinal]
+    places = [view for view in (*load.description.reads, *load.description.results) if isinstance(view, View)]
+    for record in program.source.records_of(ordinal):
+        for number in reversed([number for number in record.ordinals if number < ordinal]):
+            before = program.commands[number]
+            if before.kind == load.kind and _same_move(before, load):
+                is_read = any(
+                    _meets(program.access_rows, ordinal, later) for later in record.ordinals if later > ordinal
+                )
+                return is_read and not any(_is_written(program, view, number + 1, ordinal) for view in places)
+    return False
+
+
+def _is_written(program: Program, view: View, start: int, stop: int) -> bool:
+    """Whether commands from one ordinal up to another write to a tensor."""
+    writers = program.accesses.touching(ByteRanges.of(view), reads=False, writes=True, start=start, stop=stop)
+    return next(iter(writers), None) is not None
+
+
+def _same_move(one: Command, other: Command) -> bool:
+    parts = ((command.description.reads, command.description.results) for command in (one, other))
+    return next(parts) == next(parts)
 
 
 def is_unneeded(program: Program, ordinal: int, is_read_later: Callable[[int], bool]) -> bool:

@@ -14,7 +14,7 @@ from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.sanitizers.finding_text import place_text, title_of
 from tdb_dap.engine.sanitizers.happens_before import timelines
-from tdb_dap.engine.sanitizers.harmless import is_repeated
+from tdb_dap.engine.sanitizers.harmless import brings_nothing_new, is_repeated
 from tdb_dap.engine.sanitizers.overlap import SharedBytes, unordered_overlaps
 from tdb_dap.system.notices import notice
 
@@ -41,6 +41,8 @@ def hazards(program: Program) -> Iterator[Finding]:
             if key in known:
                 continue
             if _is_settled(program.commands[key[0]], program.commands[key[1]]) or is_repeated(program, *key):
+                continue
+            if rows.is_write[second] and not rows.is_write[first] and brings_nothing_new(program, key[1]):
                 continue
             place = shared(first, second)
             if place is not None:

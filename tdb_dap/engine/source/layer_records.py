@@ -127,11 +127,15 @@ class _Function:
         return (op for op in self._mlir.ops.values() if op.function == self._name)
 
     def op_of(self, layer: Layer) -> MlirOp | None:
-        """The op that a layer is: the one that its tensor is named after. A tensor that a group stores has two."""
+        """The op that a layer is: the one that its tensor is named after. A tensor that a group stores has two.
+
+        One that a group loads twice has two as well: they are told apart by where they put it.
+        """
         named = [op for op in self._mlir.by_location.get(layer.name, ()) if op.function == self._name]
         named = [op for op in named if op.name not in _SILENT]
         fitting = [op for op in named if (op.name in _MOVES) == layer.moves]
-        return next(iter((*fitting, *named)), None)
+        there = [op for op in fitting if layer.address is not None and _address_of(op) == layer.address]
+        return next(iter((*there, *fitting, *named)), None)
 
     def record(
         self, op: MlirOp, subnet: int, layer: Layer | None, issued: tuple[tuple[int, ...], tuple[int, ...]]
@@ -181,6 +185,11 @@ def _is_in_group(op: MlirOp) -> bool:
 def _is_local(op: MlirOp) -> bool:
     """Whether its result is in local memory."""
     return _is_in_group(op) and op.name != "tpu.Store"
+
+
+def _address_of(op: MlirOp) -> object:
+    """Where a group puts the result of an op in local memory."""
+    return LocalInfo.of(op).get("out_addr") if _is_local(op) else None
 
 
 def _types(op: MlirOp) -> tuple[list[str], list[str]]:

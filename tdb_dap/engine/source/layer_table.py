@@ -24,7 +24,8 @@ _COLUMNS = 10
 class Layer(Struct, frozen=True):
     """A row. ``moves``: no tensor of its own: weights that are loaded, a result that is stored.
 
-    ``first``: first batch and first row of the slice in a layer group; None if the table does not tell.
+    ``first``: first batch and first row of the slice in a layer group, ``address``: where its result is in local
+    memory; None if the table does not tell.
     ``turn``: number of earlier rows that are the same: those of the slices before it.
     """
 
@@ -33,6 +34,7 @@ class Layer(Struct, frozen=True):
     moves: bool
     first: tuple[int, int] | None
     turn: int = 0
+    address: int | None = None
 
 
 def read_layers(path: Path) -> list[Mapping[int, Layer]]:
@@ -63,4 +65,5 @@ def _layer(columns: list[str]) -> Layer | None:
     slices = columns[6].split(",")
     is_slice = len(slices) == 4 and all(part.isdecimal() for part in slices)
     moves = columns[3] == "true" or name.startswith("load_")
-    return Layer(int(columns[0]), name, moves, (int(slices[0]), int(slices[2])) if is_slice else None)
+    first = (int(slices[0]), int(slices[2])) if is_slice else None
+    return Layer(int(columns[0]), name, moves, first, address=int(columns[7]) if columns[7].isdecimal() else None)

@@ -50,7 +50,7 @@ def with_race(rows: list[Row], program: Program, outputs_in: OutputsIn) -> list[
     more = f" ({len(pairs) - 1} more such pairs)" if len(pairs) > 1 else ""
     text = (
         f"nothing orders {one.token} {one.name}{_line(one.mlir_lines)} and {other.token} {other.name}"
-        f"{_line(other.mlir_lines)}, which touch the same bytes{more}; with {name} {outcome}"
+        f"{_line(other.mlir_lines)}, which touch the same bytes{more}; with {name} first {outcome}"
     )
     first = next(row for row in rows if row.verdict == "fail" and row.role != "operand")
     blame = Blame(kind="race", line=first.line, text=text)
