@@ -188,7 +188,7 @@ def _is_local(op: MlirOp) -> bool:
 
 
 def _address_of(op: MlirOp) -> object:
-    """Where a group puts the result of an op in local memory."""
+    """Address of the result of an op in local memory; None for one that is in no group."""
     return LocalInfo.of(op).get("out_addr") if _is_local(op) else None
 
 
