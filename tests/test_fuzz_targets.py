@@ -66,6 +66,10 @@ BROKE = {
         '{"command": "writeMemory", "arguments": {"memoryReference": "R0", "data": "äöü"}}'.encode(),
     ),
     "a breakpoint of a thousand control characters": ("breakpoint", b"R8" + bytes(500)),
+    "a sanitizer of a thousand letters": (
+        "configuration",
+        b'{"program": "x", "sanitizers": ["' + b"a" * 1000 + b'"]}',
+    ),
     "a header of brackets": ("npy", b"\x93NUMPY\x01\x00\x28\x23" + b"(" * 9000),
 }
 
