@@ -14,7 +14,7 @@ from tdb_dap.engine.bmodel.file import HEADER_BYTES
 from tdb_dap.engine.bmodel.kernel_module import give_kernel
 from tests.samples import DATA, SAMPLE
 
-MODELS = sorted([SAMPLE, *(folder for folder in (DATA / "contexts").iterdir() if folder.is_dir())])
+MODELS = sorted([SAMPLE, *(folder for folder in (DATA / "contexts").iterdir() if list(folder.glob("*.bmodel*")))])
 
 
 @pytest.mark.parametrize("folder", MODELS, ids=lambda folder: folder.name)
