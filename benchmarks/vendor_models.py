@@ -227,7 +227,7 @@ class Target(NamedTuple):
     def of(cls, text: str) -> Target:
         """``bm1688:F16:2``; without a number: one core."""
         chip, form, *cores = text.split(":")
-        return cls(chip, form, int(cores[0]) if cores else 1)
+        return cls(chip.lower(), form.upper(), int(cores[0]) if cores else 1)
 
     @property
     def ending(self) -> str:
