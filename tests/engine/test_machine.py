@@ -15,6 +15,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import used_pages
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.machine.machine import Machine
+from tdb_dap.engine.machine.orders import other_orders
 from tdb_dap.errors import EndOfProgram
 from tdb_dap.tools.programs import open_program
 from tests.checksums import crc32
@@ -74,6 +75,17 @@ def test_an_edit_is_undone_when_time_goes_back_before_it(straight: list[tuple[in
     walk.step()
     walk.travel(9)
     assert checksum(walk) == straight[9]
+
+
+def test_another_order_leaves_nothing_to_go_back_to(straight: list[tuple[int, int]]) -> None:
+    one = machine()
+    one.checkpoints.every, one.checkpoints.share = 0, 1e9
+    [(_, ordinals), *_] = other_orders(one.program)
+    one.run_in_order(ordinals)
+    assert one.checkpoints.ordinals == ()
+    for moment in (len(straight) - 2, 10):
+        one.travel(moment)
+        assert checksum(one) == straight[moment]
 
 
 def test_the_end_is_the_end() -> None:

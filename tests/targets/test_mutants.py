@@ -86,8 +86,8 @@ def test_a_row_beyond_is_none_or_the_constant(mnemonic: str, last: list[int], fl
     given: dict[str, Array] = {"data": TABLE, "index": np.array([1, 0, 3])}
     with pytest.raises(NotSimulated, match="index 3 is beyond the 3 rows"):
         computed(chip_named("BM1690"), mnemonic, given, **ROWS, **flags)
-    found = computed(chip_named("BM1684X2"), mnemonic, given, **ROWS, **flags).tolist()
-    assert found == [5, 6, 7, 8, 1, 2, 3, 4, *last]
+    numbers = computed(chip_named("BM1684X2"), mnemonic, given, **ROWS, **flags).tolist()
+    assert numbers == [5, 6, 7, 8, 1, 2, 3, 4, *last]
 
 
 def test_a_move_onto_its_own_source_is_met_among_others(tmp_path: Path) -> None:

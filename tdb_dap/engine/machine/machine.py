@@ -223,6 +223,7 @@ class Machine:
             self._begin(ordinal)
             self.step()
         self._begin(len(self.program.commands))
+        self._changed_after(-1)  # what was on the way is not what the program's own order leaves
 
     def _carry_out(self, command: Command) -> Outcome:
         if command.has_descriptor:

@@ -70,7 +70,8 @@ def _places(command: Command) -> list[tuple[object, ...]]:
 def brings_nothing_new(program: Program, ordinal: int) -> bool:
     """Whether a load that its op needs leaves the bytes as an earlier one has left them.
 
-    Products of matrices in parts load the left factor anew for each part (CV18xx). Nobody has written to either place.
+    Products of matrices in parts load the left factor anew for each part (CV18xx). No command between the two writes to
+    either place.
     """
     load = program.commands[ordinal]
     places = [view for view in (*load.description.reads, *load.description.results) if isinstance(view, View)]

@@ -129,7 +129,7 @@ class _Function:
     def op_of(self, layer: Layer) -> MlirOp | None:
         """The op that a layer is: the one that its tensor is named after. A tensor that a group stores has two.
 
-        One that a group loads twice has two as well: they are told apart by where they put it.
+        One that a group loads twice has two as well; their addresses in local memory differ.
         """
         named = [op for op in self._mlir.by_location.get(layer.name, ()) if op.function == self._name]
         named = [op for op in named if op.name not in _SILENT]
