@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks import agent_dynamic, agent_hosts, agent_weights
 from benchmarks.triage import Fault, Sound, has_effect
-from scripts.robustness.mutate_models.orders import outcomes
+from scripts.robustness.mutate_models.judging import outcomes
 from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.compare.recording import record as recorded
 from tdb_dap.engine.hardware.dtypes import Array

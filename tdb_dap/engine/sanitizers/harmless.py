@@ -92,6 +92,12 @@ def _is_written(program: Program, view: View, start: int, stop: int) -> bool:
     return next(iter(writers), None) is not None
 
 
+def _is_overwritten(program: Program, ordinal: int, stop: int) -> bool:
+    """Whether commands after one, and before another, write to its results."""
+    results = [view for view in program.commands[ordinal].results if isinstance(view, View)]
+    return any(_is_written(program, view, ordinal + 1, stop) for view in results)
+
+
 def _same_move(one: Command, other: Command) -> bool:
     parts = ((command.description.reads, command.description.results) for command in (one, other))
     return next(parts) == next(parts)
@@ -164,8 +170,9 @@ def _is_out_of_reach(program: Program, record: OpRecord, ordinal: int) -> bool:
             later = (other for other in program.source.records if other.ordinals and other.first > ordinal)
             takers = (other for other in later if _takes(other, start, stop))
             taker = min(takers, key=lambda other: other.first, default=None)
-            numbers = taker.ordinals if taker is not None else ()
-            accesses = (row for number in numbers for row in rows.of_command(number) if not rows.is_write[row])
+            if taker is None or _is_overwritten(program, ordinal, taker.first):
+                return False
+            accesses = (row for number in taker.ordinals for row in rows.of_command(number) if not rows.is_write[row])
             return any(_is_within(rows, row, start, stop) for row in accesses)
     return False
 
