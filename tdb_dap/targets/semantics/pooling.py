@@ -215,7 +215,7 @@ def _summed(x: Operation) -> Pooled:
             start = _float_bias(x).reshape(1, 1) if x["bias"].is_constant else "bias"
     elif f.is_fused:
         is_signed = bool(f.opd0_sign or f.opd1_sign or (has_bias and f.opd2_sign))
-        is_small = not (has_bias or f.rq) and _fits_in_31_bits(f)
+        is_small = not f.rq and _fits_in_31_bits(x)
         if dtype.itemsize > 1 or x.dtype.per_byte > 1 or not (is_signed or is_small):
             raise Unplanned("sums without a sign, or of words")
         how = {"limits_sums": x.rules.limits_window_sums, "saturates_words": True}
@@ -225,8 +225,7 @@ def _summed(x: Operation) -> Pooled:
             start = _bias(x).reshape(1, 1) if x["bias"].is_constant else "bias"
     else:
         steps = _integer_steps(x)
-        is_small = f.sub == op.AVERAGE and _fits_in_31_bits(f)
-        if dtype.itemsize > 1 or not (steps.held or is_small):
+        if dtype.itemsize > 1 or not (steps.held or _fits_in_31_bits(x)):
             raise Unplanned("sums without a sign, or of words")
         steps = replace(steps, held=True)
         if has_bias:
@@ -239,9 +238,14 @@ def _summed(x: Operation) -> Pooled:
     return Pooled("input", weight, is_rotated, fill, start, is_zero_positive, _start(x), False, steps, table=table)
 
 
-def _fits_in_31_bits(f: Fields) -> bool:
+def _fits_in_31_bits(x: Operation) -> bool:
     """Whether a sum of bytes without signs is the same with a sign."""
-    return bool(f.opd1_h * f.opd1_w * 255 * 255 <= SI32.maximum)
+    f, start = x.fields, 0
+    if f.sub != op.AVERAGE:
+        if not x["bias"].is_constant:
+            return False
+        start = int(_bias(x).max())
+    return start >= 0 and bool(start + f.opd1_h * f.opd1_w * 255 * 255 <= SI32.maximum)
 
 
 @multiplies(_summed)
