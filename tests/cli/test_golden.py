@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tdb_dap.engine.compare.finding import Role
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz, write_npz
-from tdb_dap.tools.check import shadows
+from tdb_dap.tools.check.causes import shadows
 from tdb_dap.tools.check.results import Looked
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.golden import judging, reference
@@ -47,6 +47,7 @@ def test_roundings_that_add_up_are_no_fault_of_check_golden(toy: Compiled, monke
     check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--golden")
     done = tdb_dap(*check)
     assert (done.returncode, done.stdout.split(",")[0]) == (0, "pass: 20 tensors compared"), done.stdout
+    assert ", 0 differ, 9 only by rounding, " in done.stdout
     assert "what differs was inherited, or is what the format costs" in tdb_dap(*check, "--all").stdout
     toy.spoil_bmodel()
     done = tdb_dap(*check)

@@ -15,9 +15,11 @@ from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.edits import MemoryEdit
 from tdb_dap.engine.machine.orders import schedule
 from tdb_dap.engine.sanitizers import chosen, made
+from tdb_dap.engine.sanitizers.float_accesses import FloatAccesses
 from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.harmless import is_repeated, is_unneeded
 from tdb_dap.engine.sanitizers.survey import survey
@@ -338,3 +340,14 @@ def test_suppressed_places_are_left_out() -> None:
     assert findings(debugger, "hazard: conv*")
     with pytest.raises(BadExpression, match="there is no sanitizer 'leak'; there are all, bounds"):
         chosen(["leak"])
+
+
+def test_moves_are_no_origin_of_a_special_number() -> None:
+    debugger = opened(case("toy_bm1684x_int8"))
+    commands, rows = debugger.program.commands, debugger.program.access_rows
+    making = FloatAccesses(rows, commands.columns.engine).making
+    floats = [c for c in commands if any(isinstance(v, View) and v.dtype.is_float for v in c.results)]
+    assert {c.ordinal for c in floats if c.engine == "tiu"} <= making
+    moves = [c for c in floats if c.engine == "dma"]
+    assert moves
+    assert not making & {c.ordinal for c in moves}

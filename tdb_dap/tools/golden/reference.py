@@ -15,9 +15,6 @@ from tdb_dap.system.notices import notice
 from tdb_dap.tools.golden.compilation import find
 from tdb_dap.tools.golden.level import Level
 
-SUFFIX = ".mlir"
-"""Ending of a reference that is computed."""
-
 _MOST_NAMED = 6
 
 

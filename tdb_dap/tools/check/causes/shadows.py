@@ -15,7 +15,7 @@ from tdb_dap.engine.reference.comparison import compare
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.rendering.printable import aligned, fitted
 from tdb_dap.tools.check.results import Looked
-from tdb_dap.tools.check.schema import Blame, Numbers, Row, Shadows
+from tdb_dap.tools.check.schema import ROUNDED, Blame, Numbers, Row, Shadows
 
 if TYPE_CHECKING:
     from tdb_dap.tools.shadow.shadow import Shadow
@@ -27,7 +27,6 @@ _NEARLY_ALL = 0.9999
 _LOADED = "load_"
 _RESEMBLING = 0.9
 """Cosine of an output from which on it is what the net should give, less what its formats cost."""
-_INHERITED = "what differs was inherited, or is what the format costs"
 
 
 def with_shadows(
@@ -152,7 +151,7 @@ def _settled(row: Row, is_explained: bool, fault: str) -> Row:
         return replace(row, verdict="fail", complaints=complaints)
     if row.verdict == "pass" or not is_explained:
         return row
-    return replace(row, verdict="pass", complaints=(), blame=None, note=_INHERITED)
+    return replace(row, verdict="pass", complaints=(), blame=None, note=ROUNDED)
 
 
 def computed_of(comparisons: Sequence[Looked]) -> dict[str, Array]:
