@@ -18,6 +18,7 @@ from tdb_dap.tools.check.results import Looked
 from tdb_dap.tools.check.schema import ROUNDED, Blame, Numbers, Row, Shadows
 
 if TYPE_CHECKING:
+    from tdb_dap.tools.golden.judging import Judged
     from tdb_dap.tools.shadow.shadow import Shadow
 
 _COLUMNS = ("line", "op", "tensor", "chip", "expected", "ideal", "made here", "inherited", "means")
@@ -74,20 +75,20 @@ def without_accumulated(
     read; the rows as they are if the reference is another one.
     """
     # Takes milliseconds to load, and a check in which nothing differs needs none of it.
-    from tdb_dap.tools.golden.compilation import find
     from tdb_dap.tools.golden.judging import executed
     from tdb_dap.tools.shadow.shadow import Shadow
 
-    own = find(context).get("tpu_output")
     shadow = Shadow(context, inputs)
+    own = shadow.files.get("tpu_output")
     if own is None or not own.samefile(reference):
         return list(rows)
     tensors = read_npz(own)
     if not all(name in tensors and _are_equal(tensors[name], array) for name, array in shadow.inputs.items()):
         return list(rows)
-    explained = {
-        one.name for one in executed(shadow.level, tensors) if one.verdict in ("exact", "quantisation", "overflow")
-    }
+    failed = {row.name.removeprefix(_LOADED) for row in rows if row.verdict == "fail"}
+    ops = {op.line: op for name in failed if (op := shadow.level.by_name.get(name)) is not None}
+    judged = executed(shadow.level, tensors, [ops[line] for line in sorted(ops)])
+    explained = {one.name for one in judged if one.verdict in ("exact", "quantisation", "overflow")}
     far = {row.name for row in rows if row.name in outputs and row.numbers is not None and not _is_like(row.numbers)}
     return _judged(shadow, rows, looked, explained - far)
 
@@ -106,11 +107,11 @@ def _judged(
     rows show their shadows.
     """
     chip = shadow.completed(computed_of(comparisons))
-    known: dict[str, Shadows | None] = {}
+    known: dict[str, Shadows | Judged | None] = {}
 
-    def of(name: str) -> Shadows | None:
+    def of(name: str) -> Shadows | Judged | None:
         if name not in known:
-            known[name] = _shadow(shadow, name, chip)
+            known[name] = shadow.judged(name, chip) if explained is not None else _shadow(shadow, name, chip)
         return known[name]
 
     results = (row for row in rows if row.role != "operand")
@@ -134,7 +135,7 @@ def _judged(
             is_explained = False
         held = not is_copy or holds(read.get(row.key), chip.get(name))
         one = row if is_after or not held else _settled(row, is_explained, judged.reason if judged and is_bug else "")
-        settled.append(one if is_copy or explained is not None else replace(one, shadow=of(name)))
+        settled.append(replace(one, shadow=judged) if isinstance(judged, Shadows) and not is_copy else one)
     return settled
 
 
