@@ -139,6 +139,36 @@ def test_a_function_whose_derivative_is_zero_still_rounds(storage: str) -> None:
     assert verdict(text, kind.stored(1.05 * x * y), x).verdict == "bug"
 
 
+@pytest.mark.parametrize("storage", ["f16", "bf16"])
+def test_gelu_may_lose_a_sum_that_cancels(storage: str) -> None:
+    """x / 2 * (1 + erf(x / sqrt 2)), each operation rounded in the format: nothing is left of it from about -3 on."""
+    kind = TensorType(None, storage)
+    x = kind.stored(np.linspace(-5, 5, 4096).reshape(1, 64, 64))
+    shape = f"tensor<1x64x64x{storage}>"
+    text = f'%1 = "tpu.Active"(%0) {{mode = #tpu<active_mode GELU>}} : ({shape}) -> {shape}'
+    (exact,) = compute(call_of(text, x))
+    erf = kind.stored(np.where(x == 0, 0, 2 * exact / np.where(x == 0, 1, x) - 1))
+    halves = kind.stored(kind.stored(1 + erf) / 2)
+    assert not halves[x < -4].any()
+    assert verdict(text, kind.stored(halves * x), x).verdict == "quantisation"
+    assert verdict(text, kind.stored(1.1 * exact), x).verdict == "bug"
+    assert verdict(text, kind.stored(np.maximum(x, 0)), x).verdict == "bug", "another function"
+
+
+@pytest.mark.parametrize(("approximation", "factor"), [("tanh", 0.044715), ("sigmoid", 0.0)])
+def test_gelu_of_the_dialect_tpu_has_approximations(approximation: str, factor: float) -> None:
+    x = np.linspace(-4, 4, 1024).reshape(1, 32, 32)
+    text = (
+        f'%1 = "tpu.Active"(%0) {{approx_mode = "{approximation}", mode = #tpu<active_mode GELU>}} : '
+        "(tensor<1x32x32xf32>) -> tensor<1x32x32xf32>"
+    )
+    slope = np.sqrt(8 / np.pi) if factor else 1.702
+    result = x / (1 + np.exp(-slope * (x + factor * x**3)))
+    assert verdict(text, result.astype(np.float32), x).verdict == "quantisation"
+    exact = text.replace(approximation, "normal")
+    assert verdict(exact, result.astype(np.float32), x).verdict == "bug"
+
+
 def test_gamma_grows_with_terms_and_ends_at_one_rounding_a_term() -> None:
     assert gamma(1, 2.0**-24) < gamma(100, 2.0**-24) < gamma(100, 2.0**-11)
     assert gamma(2048, 2.0**-11) == np.inf

@@ -64,6 +64,9 @@ _SINGLE = frozenset(f"{dialect}.{name}" for dialect in ("top", "tpu") for name i
 _CONSTANT = frozenset(f"{dialect}.{name}Const" for dialect in ("top", "tpu") for name in ("Add", "Sub", "Mul"))
 """Ops of one addition or multiplication for each number, which is rounded once; with a constant in the second set."""
 
+_HALVES = ("GELU", "TGELU")
+"""Modes of tpu.Active that add two halves of the operand, x / 2 + x / 2 * f(x), which cancel where x is negative."""
+
 _SUMMING = (".Reduce", ".Pool1D", ".Pool2D", ".Pool3D", ".AvgPool")
 _OVER_AN_AXIS = (".Softmax", ".LayerNorm", ".RMSNorm", ".GroupNorm", ".InstanceNorm", ".Normalize", ".L2Norm", ".LRN")
 """Ops that divide by a sum over numbers of their operand."""
@@ -116,6 +119,8 @@ def _of_function(call: Call, place: int, exact: Array, kind: TensorType, size: A
     unit = HALF.get(kind.storage, 2.0**-22)
     moved = _MARGIN * (_movement(call, place, exact, 2 * unit) + _of_moments(call, place, exact, unit))
     narrow = _STEPS * HALF[kind.storage] * size if is_narrow(kind) else 0.0
+    if is_narrow(kind) and call.get("mode") in _HALVES:
+        narrow = narrow + _STEPS * HALF[kind.storage] * np.maximum(np.where(np.isfinite(call[0]), -call[0], 0.0), 0.0)
     # A function that tends to a constant is formed from numbers of the size of 1 or of its operand, or from their
     # small parts, which are lost below the normal numbers of a narrow format.
     around = np.abs(call[0]) if call.inputs and call[0].shape == exact.shape else np.zeros(exact.shape)

@@ -20,13 +20,17 @@ class NoGolden(Exception):
 
 
 class Call(Struct, frozen=True):
-    """One op: ``inputs`` are float64, dequantised, None where the op has none there."""
+    """One op: ``inputs`` are float64, dequantised, None where the op has none there.
+
+    ``variants``: other attributes by which the chip may compute it.
+    """
 
     name: str
     inputs: tuple[Array | None, ...]
     attributes: Mapping[str, Any]
     operand_types: tuple[TensorType | None, ...]
     result_types: tuple[TensorType | None, ...]
+    variants: tuple[Mapping[str, Any], ...] = ()
 
     def __getitem__(self, index: int) -> Array:
         """An operand that must be there."""

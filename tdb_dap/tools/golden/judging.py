@@ -253,7 +253,16 @@ def executed(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp] |
 
 
 def judge_call(op: MlirOp, call: Call, results: Mapping[int, Array]) -> Iterator[Judged]:
-    """An op on its operands. ``results``: what was computed, by the result's number."""
+    """An op on its operands, by the variant of it that fits. ``results``: what was computed, by the result's number."""
+    verdicts = list(_judged_as_written(op, call, results))
+    for attributes in call.variants:
+        if any(one.verdict == "bug" for one in verdicts):
+            other = list(_judged_as_written(op, replace(call, attributes=attributes), results))
+            verdicts = verdicts if any(one.verdict == "bug" for one in other) else other
+    yield from verdicts
+
+
+def _judged_as_written(op: MlirOp, call: Call, results: Mapping[int, Array]) -> Iterator[Judged]:
     try:
         computed = compute(call)
     except NoGolden as reason:

@@ -16,6 +16,7 @@ from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.engine.source.mlir_attributes import split_top
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.errors import BadInput
+from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.tools.golden.formats import TensorType, signature
 from tdb_dap.tools.golden.integers import rounded_each
@@ -89,11 +90,15 @@ class Level:
         )
 
     @cached_property
+    def _chip(self) -> Chip | None:
+        """The chip that the module names; None if it names none that is known."""
+        match = next((match for line in self.mlir.lines[:64] if (match := _CHIP.search(line)) is not None), None)
+        return chips().get(match[1].upper()) if match is not None else None
+
+    @property
     def _is_narrow(self) -> bool:
         """Whether the chip computes f32 results in bfloat16."""
-        match = next((match for line in self.mlir.lines[:64] if (match := _CHIP.search(line)) is not None), None)
-        chip = chips().get(match[1].upper()) if match is not None else None
-        return chip is not None and chip.narrow_floats
+        return self._chip is not None and self._chip.narrow_floats
 
     def types(self, op: MlirOp) -> tuple[tuple[TensorType | None, ...], tuple[TensorType | None, ...]]:
         """Types of an op's operands and results, f32 as bfloat16 for a chip that computes it so."""
@@ -149,7 +154,10 @@ class Level:
         attributes = op.attributes
         if self._is_narrow and op.name == "tpu.Cast" and all(self._is_input(value, op) for value in op.operands):
             attributes = {**attributes, "round_mode": "TowardsZero"}  # the runtime cuts inputs off
-        return Call(op.name, tuple(inputs), attributes, operand_types, result_types)
+        call = Call(op.name, tuple(inputs), attributes, operand_types, result_types)
+        if self._chip is not None and self._chip.gelu_by_tanh and call.get("mode") == "GELU":
+            return replace(call, variants=({**attributes, "approx_mode": "tanh"},))
+        return call
 
     def _is_input(self, value: str, op: MlirOp) -> bool:
         producer = self.mlir.op_defining(value, op.line)
