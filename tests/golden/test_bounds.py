@@ -155,6 +155,22 @@ def test_gelu_may_lose_a_sum_that_cancels(storage: str) -> None:
     assert verdict(text, kind.stored(np.maximum(x, 0)), x).verdict == "bug", "another function"
 
 
+@pytest.mark.parametrize(("expressed", "verdict_of_narrow"), [("bf16", "quantisation"), ("f32", "bug")])
+def test_the_factor_of_a_cast_may_be_a_narrow_float(expressed: str, verdict_of_narrow: str) -> None:
+    """Where the stored numbers stand for bfloat16, the product with the factor is rounded to it, and then to words."""
+    bf16, scale = TensorType(None, "bf16"), 0.0323081354
+    x = bf16.stored(np.linspace(0, 4.05, 1024).reshape(1, 32, 32))
+    shape = "tensor<1x32x32x"
+    text = (
+        f'%1 = "tpu.Cast"(%0) {{round_mode = #tpu<round_mode HalfAwayFromZero>}} : ({shape}bf16>) -> '
+        f"{shape}!quant.uniform<i8:{expressed}, {scale}>>"
+    )
+    words = np.floor(bf16.stored(x * bf16.stored(np.array(1 / scale))) + 0.5)
+    assert np.abs(words - x / scale).max() > 0.6
+    assert verdict(text, words * scale, x).verdict == verdict_of_narrow
+    assert verdict(text, (words + 2 * (words > 0)) * scale, x).verdict == "bug", "two steps off"
+
+
 @pytest.mark.parametrize(("approximation", "factor"), [("tanh", 0.044715), ("sigmoid", 0.0)])
 def test_gelu_of_the_dialect_tpu_has_approximations(approximation: str, factor: float) -> None:
     x = np.linspace(-4, 4, 1024).reshape(1, 32, 32)

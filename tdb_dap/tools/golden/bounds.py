@@ -97,6 +97,8 @@ def inner_bound(call: Call, place: int, exact: Array, kind: TensorType) -> Array
     first = call.operand_types[0] if call.operand_types else None
     if call.name.endswith(".Cast") and first is not None and first.is_quantised and is_narrow(kind):
         return base + HALF[kind.storage] * size  # the scale is a narrow float, too
+    if call.name.endswith(".Cast") and kind.is_quantised and kind.expressed in HALF:
+        return base + 2 * HALF[kind.expressed] * size  # and the product with it, which is rounded again
     if call.name in MOVING or (call.is_integer and call.name not in ("tpu.Softmax", "tpu.LayerNorm")):
         return base
     if call.name in LINEAR and not call.name.endswith("BatchNorm"):
