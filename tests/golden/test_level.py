@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tdb_dap.tools.golden.formats import rounded
 from tdb_dap.tools.golden.activations import gelu, gelu_by_tanh
+from tdb_dap.tools.golden.formats import rounded
 from tdb_dap.tools.golden.judging import executed
 from tdb_dap.tools.golden.level import Level
 from tests.made_compilation import Made, dense
