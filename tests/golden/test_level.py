@@ -54,3 +54,30 @@ def test_one_chip_forms_gelu_by_tanh(chip: str, by_tanh: str, tmp_path: Path) ->
         name: executed(level, {"x": x, "y": result.astype(np.float32)})[0].verdict for name, result in numbers.items()
     }
     assert verdicts == {"by tanh": by_tanh, "exact": "quantisation", "wrong": "bug"}
+
+
+PRODUCT = """module @net attributes {{module.chip = "{chip}"}} {{
+  func.func @main(%arg0: tensor<1x64x64xf16>) -> tensor<1x64x64xf16> {{
+    %0 = "top.Input"(%arg0) : (tensor<1x64x64xf16>) -> tensor<1x64x64xf16> loc("x")
+    %1 = "tpu.Mul"(%0, %0) : (tensor<1x64x64xf16>, tensor<1x64x64xf16>) -> tensor<1x64x64xf16> loc("y")
+    return %1 : tensor<1x64x64xf16>
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("chip", "flushed"), [("bm1684x2", "quantisation"), ("bm1684x", "bug")])
+def test_one_chip_makes_zeros_of_subnormal_numbers(chip: str, flushed: str, tmp_path: Path) -> None:
+    path = tmp_path / "net_tpu.mlir"
+    path.write_text(PRODUCT.format(chip=chip), "utf-8")
+    level = Level("tpu", path)
+    x = np.linspace(0.004, 0.02, 4096).reshape(1, 64, 64).astype(np.float16)
+    exact = np.square(x.astype(np.float64))
+    halves = exact.astype(np.float16)
+    numbers = {
+        "kept": halves,
+        "flushed": np.where(exact < 2**-14, 0, halves),
+        "too many": np.where(exact < 2**-13, 0, halves),
+    }
+    verdicts = {name: executed(level, {"x": x, "y": result})[0].verdict for name, result in numbers.items()}
+    assert verdicts == {"kept": "quantisation", "flushed": flushed, "too many": "bug"}

@@ -34,7 +34,7 @@ _AS_WRITTEN = 2.0**-23
 _STEPS = 4
 """Operations of which functions are formed that are rounded to the result's format."""
 
-_LEAST_F16 = 2.0**-14
+LEAST_F16 = 2.0**-14
 """Smallest normal number of f16."""
 
 _FLUSHED = 2.0**-120
@@ -101,6 +101,8 @@ def inner_bound(call: Call, place: int, exact: Array, kind: TensorType) -> Array
         return base + 2 * HALF[kind.expressed] * size  # and the product with it, which is rounded again
     if call.name in MOVING or (call.is_integer and call.name not in ("tpu.Softmax", "tpu.LayerNorm")):
         return base
+    if call.flushes and kind.storage == "f16" and not kind.is_quantised:
+        base = base + np.where(size < LEAST_F16, size, 0.0)
     if call.name in LINEAR and not call.name.endswith("BatchNorm"):
         own = HALF.get(kind.storage, _SINGLE_UNIT) if call.number("group", 1) > 1 else _SINGLE_UNIT
         total = _of_sizes(call, place, exact)
@@ -127,7 +129,7 @@ def _of_function(call: Call, place: int, exact: Array, kind: TensorType, size: A
     # small parts, which are lost below the normal numbers of a narrow format.
     around = np.abs(call[0]) if call.inputs and call[0].shape == exact.shape else np.zeros(exact.shape)
     around = np.maximum(1.0, np.where(np.isfinite(around), around, 1.0))
-    floor = _LEAST_F16 if kind.storage == "f16" and not kind.is_quantised else _STEPS * _SINGLE_UNIT
+    floor = LEAST_F16 if kind.storage == "f16" and not kind.is_quantised else _STEPS * _SINGLE_UNIT
     sums: Array | float = 0.0
     if call.name.endswith(".Softmax"):
         sums = _lost(call, exact, HALF[kind.storage] if is_narrow(kind) else _SINGLE_UNIT)

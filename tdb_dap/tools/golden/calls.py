@@ -22,7 +22,7 @@ class NoGolden(Exception):
 class Call(Struct, frozen=True):
     """One op: ``inputs`` are float64, dequantised, None where the op has none there.
 
-    ``variants``: other attributes by which the chip may compute it.
+    ``flushes``: whether subnormal results of f16 become zeros; ``variants``: other calls that the chip may compute.
     """
 
     name: str
@@ -30,7 +30,8 @@ class Call(Struct, frozen=True):
     attributes: Mapping[str, Any]
     operand_types: tuple[TensorType | None, ...]
     result_types: tuple[TensorType | None, ...]
-    variants: tuple[Mapping[str, Any], ...] = ()
+    flushes: bool = False
+    variants: tuple[Call, ...] = ()
 
     def __getitem__(self, index: int) -> Array:
         """An operand that must be there."""

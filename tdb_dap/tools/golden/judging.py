@@ -255,9 +255,9 @@ def executed(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp] |
 def judge_call(op: MlirOp, call: Call, results: Mapping[int, Array]) -> Iterator[Judged]:
     """An op on its operands, by the variant of it that fits. ``results``: what was computed, by the result's number."""
     verdicts = list(_judged_as_written(op, call, results))
-    for attributes in call.variants:
+    for variant in call.variants:
         if any(one.verdict == "bug" for one in verdicts):
-            other = list(_judged_as_written(op, replace(call, attributes=attributes), results))
+            other = list(_judged_as_written(op, variant, results))
             verdicts = verdicts if any(one.verdict == "bug" for one in other) else other
     yield from verdicts
 

@@ -18,6 +18,7 @@ from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
+from tdb_dap.tools.golden.bounds import LEAST_F16
 from tdb_dap.tools.golden.formats import TensorType, signature
 from tdb_dap.tools.golden.integers import rounded_each
 from tdb_dap.tools.golden.library import Call, NoGolden, compute
@@ -155,9 +156,7 @@ class Level:
         if self._is_narrow and op.name == "tpu.Cast" and all(self._is_input(value, op) for value in op.operands):
             attributes = {**attributes, "round_mode": "TowardsZero"}  # the runtime cuts inputs off
         call = Call(op.name, tuple(inputs), attributes, operand_types, result_types)
-        if self._chip is not None and self._chip.gelu_by_tanh and call.get("mode") == "GELU":
-            return replace(call, variants=({**attributes, "approx_mode": "tanh"},))
-        return call
+        return replace(call, variants=tuple(_variants(call, self._chip))) if self._chip is not None else call
 
     def _is_input(self, value: str, op: MlirOp) -> bool:
         producer = self.mlir.op_defining(value, op.line)
@@ -190,6 +189,22 @@ class Level:
     def inputs(self) -> Iterator[str]:
         """Names of the net's inputs."""
         return (op.location for op in self.ops if op.name == "top.Input")
+
+
+def _variants(call: Call, chip: Chip) -> Iterator[Call]:
+    """The op as a chip may compute it, though its text says something else."""
+    if chip.gelu_by_tanh and call.get("mode") == "GELU":
+        yield replace(call, attributes={**call.attributes, "approx_mode": "tanh"})
+    kinds = (*call.operand_types, *call.result_types)
+    if chip.rules is not None and chip.rules.flushes_halves and any(k is not None and k.storage == "f16" for k in kinds):
+        yield replace(call, inputs=tuple(map(_flushed, call.inputs, call.operand_types)), flushes=True)
+
+
+def _flushed(array: Array | None, kind: TensorType | None) -> Array | None:
+    """An operand with zeros in place of the subnormal numbers of f16."""
+    if array is None or kind is None or kind.storage != "f16":
+        return array
+    return np.where(np.abs(array) < LEAST_F16, 0.0, array)
 
 
 def _as_stored(call: Call, array: Array, kind: TensorType, mode: str) -> Array:
