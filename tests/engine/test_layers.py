@@ -10,10 +10,11 @@ import pytest
 
 import tdb_dap
 from tdb_dap.cli.main import main
+from tdb_dap.engine.commands.commands import Columns
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.source.layer_records import _Function
-from tdb_dap.engine.source.layer_table import read_layers
+from tdb_dap.engine.source.layer_records import _Function, segments_of
+from tdb_dap.engine.source.layer_table import Layer, read_layers
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.programs import open_program
@@ -122,6 +123,43 @@ def test_a_tensor_that_a_group_loads_twice_has_two_ops(tmp_path: Path) -> None:
     function = _Function(MlirFile(TWICE, Path("final.mlir")), "subfunc_0", [])
     ops = [function.op_of(layer) for layer in layers.values()]
     assert [op.line if op is not None else 0 for op in ops] == [5, 5, 6, 6, 5]
+
+
+def columns_of(numbers: list[int]) -> Columns:
+    """As many commands of one subnet."""
+    zeros = np.zeros(len(numbers), np.int64)
+    return Columns(**dict.fromkeys(Columns.__struct_fields__, zeros))  # type: ignore[arg-type]
+
+
+def test_a_command_without_a_number_is_of_the_layer_that_has_none() -> None:
+    """The compiler writes none for a transposed convolution in a group; other commands go on with the layer before."""
+    numbers = [0, 3, 3, 0, 5, 0, 7, 0]
+    columns, layers = columns_of(numbers), np.array(numbers)
+
+    def parts(unnumbered: set[int]) -> list[tuple[int, list[int]]]:
+        return [(one.layer, one.ordinals.tolist()) for one in segments_of(columns, layers, {0: unnumbered})]
+
+    assert parts({4}) == [(0, [0]), (3, [1, 2]), (4, [3]), (5, [4, 5]), (7, [6, 7])]
+    assert parts({9}) == [(0, [0]), (3, [1, 2, 3]), (5, [4, 5]), (7, [6]), (9, [7])]
+    assert parts(set()) == [(0, [0]), (3, [1, 2, 3]), (5, [4, 5]), (7, [6, 7])]
+
+
+DECONVOLUTION = """
+  func.func @subfunc_0(%arg0: tensor<1x4x2x2xbf16>) -> tensor<1x4x4x4xbf16> {
+    %0 = "tpu.Group"(%arg0) ({
+      %1 = "tpu.Deconv"(%arg0) {ginfo = #tpu.lg<out_addr = 0>} : (tensor<1x4x2x2xbf16>) -> tensor<1x4x4x4xbf16> \
+loc("inside")
+    }) : (tensor<1x4x2x2xbf16>) -> tensor<1x4x4x4xbf16>
+    %2 = "tpu.Deconv"(%0) : (tensor<1x4x4x4xbf16>) -> tensor<1x4x4x4xbf16> loc("outside")
+    %3 = "tpu.Conv2D"(%2) {ginfo = #tpu.lg<out_addr = 0>} : (tensor<1x4x4x4xbf16>) -> tensor<1x4x4x4xbf16> loc("other")
+  }
+"""
+
+
+def test_layers_without_a_number_are_transposed_convolutions_in_groups() -> None:
+    function = _Function(MlirFile(DECONVOLUTION, Path("final.mlir")), "subfunc_0", [])
+    table = {number: Layer(number, name, False, None) for number, name in enumerate(("inside", "outside", "other"), 4)}
+    assert function.unnumbered(table) == {4}
 
 
 def test_a_damaged_table_is_one_line(tmp_path: Path) -> None:

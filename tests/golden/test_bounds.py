@@ -139,6 +139,52 @@ def test_a_function_whose_derivative_is_zero_still_rounds(storage: str) -> None:
     assert verdict(text, kind.stored(1.05 * x * y), x).verdict == "bug"
 
 
+@pytest.mark.parametrize("storage", ["f16", "bf16"])
+def test_gelu_may_lose_a_sum_that_cancels(storage: str) -> None:
+    """x / 2 * (1 + erf(x / sqrt 2)), each operation rounded in the format: nothing is left of it from about -3 on."""
+    kind = TensorType(None, storage)
+    x = kind.stored(np.linspace(-5, 5, 4096).reshape(1, 64, 64))
+    shape = f"tensor<1x64x64x{storage}>"
+    text = f'%1 = "tpu.Active"(%0) {{mode = #tpu<active_mode GELU>}} : ({shape}) -> {shape}'
+    (exact,) = compute(call_of(text, x))
+    erf = kind.stored(np.where(x == 0, 0, 2 * exact / np.where(x == 0, 1, x) - 1))
+    halves = kind.stored(kind.stored(1 + erf) / 2)
+    assert not halves[x < -4].any()
+    assert verdict(text, kind.stored(halves * x), x).verdict == "quantisation"
+    assert verdict(text, kind.stored(1.1 * exact), x).verdict == "bug"
+    assert verdict(text, kind.stored(np.maximum(x, 0)), x).verdict == "bug", "another function"
+
+
+@pytest.mark.parametrize(("expressed", "verdict_of_narrow"), [("bf16", "quantisation"), ("f32", "bug")])
+def test_the_factor_of_a_cast_may_be_a_narrow_float(expressed: str, verdict_of_narrow: str) -> None:
+    """Where the stored numbers stand for bfloat16, the product with the factor is rounded to it, and then to words."""
+    bf16, scale = TensorType(None, "bf16"), 0.0323081354
+    x = bf16.stored(np.linspace(0, 4.05, 1024).reshape(1, 32, 32))
+    shape = "tensor<1x32x32x"
+    text = (
+        f'%1 = "tpu.Cast"(%0) {{round_mode = #tpu<round_mode HalfAwayFromZero>}} : ({shape}bf16>) -> '
+        f"{shape}!quant.uniform<i8:{expressed}, {scale}>>"
+    )
+    words = np.floor(bf16.stored(x * bf16.stored(np.array(1 / scale))) + 0.5)
+    assert np.abs(words - x / scale).max() > 0.6
+    assert verdict(text, words * scale, x).verdict == verdict_of_narrow
+    assert verdict(text, (words + 2 * (words > 0)) * scale, x).verdict == "bug", "two steps off"
+
+
+@pytest.mark.parametrize(("approximation", "factor"), [("tanh", 0.044715), ("sigmoid", 0.0)])
+def test_gelu_of_the_dialect_tpu_has_approximations(approximation: str, factor: float) -> None:
+    x = np.linspace(-4, 4, 1024).reshape(1, 32, 32)
+    text = (
+        f'%1 = "tpu.Active"(%0) {{approx_mode = "{approximation}", mode = #tpu<active_mode GELU>}} : '
+        "(tensor<1x32x32xf32>) -> tensor<1x32x32xf32>"
+    )
+    slope = np.sqrt(8 / np.pi) if factor else 1.702
+    result = x / (1 + np.exp(-slope * (x + factor * x**3)))
+    assert verdict(text, result.astype(np.float32), x).verdict == "quantisation"
+    exact = text.replace(approximation, "normal")
+    assert verdict(exact, result.astype(np.float32), x).verdict == "bug"
+
+
 def test_gamma_grows_with_terms_and_ends_at_one_rounding_a_term() -> None:
     assert gamma(1, 2.0**-24) < gamma(100, 2.0**-24) < gamma(100, 2.0**-11)
     assert gamma(2048, 2.0**-11) == np.inf

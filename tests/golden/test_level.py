@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from tdb_dap.tools.golden.activations import gelu, gelu_by_tanh
 from tdb_dap.tools.golden.formats import rounded
+from tdb_dap.tools.golden.judging import executed
 from tdb_dap.tools.golden.level import Level
 from tests.made_compilation import Made, dense
 
@@ -26,3 +29,55 @@ def test_a_quantised_sum_rounds_each_operand_after_its_factor(tmp_path: Path) ->
     np.testing.assert_array_equal(np.rint(tensors["d_Add"] / scales[2]), np.clip(each, -128, 127))
     once = np.rint(sum(word * factor for word, factor in zip(words, factors, strict=True)))
     assert (np.clip(once, -128, 127) != np.clip(each, -128, 127)).any(), "the two differ here"
+
+
+GELU = """module @net attributes {{module.chip = "{chip}"}} {{
+  func.func @main(%arg0: tensor<1x64x64xf32>) -> tensor<1x64x64xf32> {{
+    %0 = "top.Input"(%arg0) : (tensor<1x64x64xf32>) -> tensor<1x64x64xf32> loc("x")
+    %1 = "tpu.Active"(%0) {{approx_mode = "normal", mode = #tpu<active_mode GELU>}} : (tensor<1x64x64xf32>) -> \
+tensor<1x64x64xf32> loc("y")
+    return %1 : tensor<1x64x64xf32>
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("chip", "by_tanh"), [("bm1684", "quantisation"), ("bm1684x", "bug")])
+def test_one_chip_forms_gelu_by_tanh(chip: str, by_tanh: str, tmp_path: Path) -> None:
+    """Whatever the text says; the compiler's interpreter, whose tensors are judged as well, does not."""
+    path = tmp_path / "net_tpu.mlir"
+    path.write_text(GELU.format(chip=chip), "utf-8")
+    level = Level("tpu", path)
+    x = np.linspace(-5, 5, 4096).reshape(1, 64, 64)
+    numbers = {"by tanh": gelu_by_tanh(x), "exact": gelu(x), "wrong": 1.001 * gelu_by_tanh(x)}
+    verdicts = {
+        name: executed(level, {"x": x, "y": result.astype(np.float32)})[0].verdict for name, result in numbers.items()
+    }
+    assert verdicts == {"by tanh": by_tanh, "exact": "quantisation", "wrong": "bug"}
+
+
+PRODUCT = """module @net attributes {{module.chip = "{chip}"}} {{
+  func.func @main(%arg0: tensor<1x64x64xf16>) -> tensor<1x64x64xf16> {{
+    %0 = "top.Input"(%arg0) : (tensor<1x64x64xf16>) -> tensor<1x64x64xf16> loc("x")
+    %1 = "tpu.Mul"(%0, %0) : (tensor<1x64x64xf16>, tensor<1x64x64xf16>) -> tensor<1x64x64xf16> loc("y")
+    return %1 : tensor<1x64x64xf16>
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("chip", "flushed"), [("bm1684x2", "quantisation"), ("bm1684x", "bug")])
+def test_one_chip_makes_zeros_of_subnormal_numbers(chip: str, flushed: str, tmp_path: Path) -> None:
+    path = tmp_path / "net_tpu.mlir"
+    path.write_text(PRODUCT.format(chip=chip), "utf-8")
+    level = Level("tpu", path)
+    x = np.linspace(0.004, 0.02, 4096).reshape(1, 64, 64).astype(np.float16)
+    exact = np.square(x.astype(np.float64))
+    halves = exact.astype(np.float16)
+    numbers = {
+        "kept": halves,
+        "flushed": np.where(exact < 2**-14, 0, halves),
+        "too many": np.where(exact < 2**-13, 0, halves),
+    }
+    verdicts = {name: executed(level, {"x": x, "y": result})[0].verdict for name, result in numbers.items()}
+    assert verdicts == {"kept": "quantisation", "flushed": flushed, "too many": "bug"}

@@ -73,6 +73,24 @@ def test_the_index_of_an_infinity_is_that_of_one() -> None:
         chip.execute(described, memory)
 
 
+def test_a_step_along_an_extent_of_one_may_be_odd() -> None:
+    """The compiler moves one number into each lane with steps of one byte along the batches and rows."""
+    chip = chip_named("CV183X")
+    one = {"src_n": 1, "src_c": 32, "src_h": 1, "src_w": 1, "dst_c": 32, "dst_h": 1, "dst_w": 1}
+    steps = {"src_n_stride": 1, "src_h_stride": 1, "dst_n_stride": 16, "dst_c_stride_low": 16, "dst_h_stride": 2}
+    formats = {"src_fmt": 2, "dst_fmt": 2, "trans_dir": 3, "vld": 1, "dst_base_addr_low": 4096}
+    described = command(chip, "dma.l2l", **one, **steps, **formats)
+    source, (result,) = described.binding.operands["source"], described.results
+    assert isinstance(source, View)
+    assert isinstance(result, View)
+    memory = empty(chip)
+    memory.write(source, np.full(source.shape, 0x3F80, np.uint16))
+    chip.execute(described, memory)
+    assert set(memory.read(result).reshape(-1).tolist()) == {0x3F80}
+    with pytest.raises(NotSimulated, match="a step of an odd number of bytes"):
+        command(chip, "dma.l2l", **{**one, "src_h": 2, "dst_h": 2}, **steps, **formats)
+
+
 MATRICES = {
     "opd0_n": 2,
     "opd0_c": 3,

@@ -388,6 +388,17 @@ def test_zero_points_of_a_table_are_looked_at_when_they_are_used(zero: int) -> N
         chip.execute(described, memory)
 
 
+@pytest.mark.parametrize(("long", "rule"), [(False, ""), (True, "its bias cannot be 8-bit integers")])
+def test_a_short_depthwise_convolution_does_not_say_the_format_of_its_bias(long: bool, rule: str) -> None:
+    chip = chip_named("BM1690")
+    bytes_ = {**DEPTHWISE, "opd0_prec": 0, "res0_prec": 0, "opd2_const": 0, "opd2_addr": 16384, "rq": 1}
+    described = command(chip, "pord.depthwise", long, cmd_short=int(not long), opd5_const=1, opd3_const=1, **bytes_)
+    bias = described.binding.operands["bias"]
+    assert isinstance(bias, View)
+    assert bias.dtype.name == "si32"
+    assert chip.illegal(described) == rule
+
+
 @pytest.mark.parametrize("precision", [1, 2, 5])
 def test_the_bias_of_a_convolution_of_float32_is_float32(precision: int) -> None:
     described = command(

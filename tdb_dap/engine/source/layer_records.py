@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -56,8 +56,13 @@ class Segment(NamedTuple):
     layer: int
 
 
-def segments_of(columns: Columns, layers: NDArray[np.int64]) -> Iterator[Segment]:
-    """The commands of each layer. ``layers``: of each command its number, 0 also for some that go on with a layer."""
+def segments_of(
+    columns: Columns, layers: NDArray[np.int64], unnumbered: Mapping[int, Collection[int]] | None = None
+) -> Iterator[Segment]:
+    """The commands of each layer. ``layers``: of each command its number, 0 also for some that go on with a layer.
+
+    ``unnumbered``: by subnet the layers whose commands have the number 0.
+    """
     for subnet in distinct(columns.subnet):
         ordinals = np.flatnonzero(columns.subnet == subnet)
         if not ordinals.size:
@@ -65,10 +70,23 @@ def segments_of(columns: Columns, layers: NDArray[np.int64]) -> Iterator[Segment
         numbers = layers[ordinals]
         # A command with the number 0 after others is of the layer before it.
         last = np.maximum.accumulate(np.where(numbers > 0, np.arange(numbers.size), 0))
-        numbers = numbers[last]
+        hidden = sorted((unnumbered or {}).get(subnet, ()))
+        numbers = _with_hidden(numbers, last, hidden) if hidden else numbers[last]
         starts = np.flatnonzero(np.diff(numbers, prepend=-1))
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), numbers.size], strict=True):
             yield Segment(ordinals[start:stop], subnet, int(numbers[start]))
+
+
+def _with_hidden(numbers: NDArray[np.int64], last: NDArray[np.intp], hidden: Sequence[int]) -> NDArray[np.int64]:
+    """Numbers of layers, with those of ``hidden`` layers for commands with the number 0 between their neighbours."""
+    before = numbers[last]
+    for start in np.flatnonzero((numbers == 0) & (before > 0) & (np.roll(numbers, 1) > 0)).tolist():
+        later = np.flatnonzero(numbers[start:])
+        stop = start + int(later[0]) if later.size else numbers.size
+        following = int(numbers[stop]) if later.size else hidden[-1] + 1
+        between = [number for number in hidden if before[start] < number < following]
+        before[start:stop] = between[0] if between else before[start]
+    return before
 
 
 def map_layers(
@@ -93,9 +111,10 @@ def map_layers(
     owners = np.full(columns.kind.size, -1, np.int32)
     raw: list[LocationRecord] = []
     issued: Counter[tuple[int, int]] = Counter()
-    for segment in segments_of(columns, layers):
-        subnet, names = subnets[segment.subnet]
-        function = _Function(mlir, f"subfunc_{subnet}", names)
+    functions = [_Function(mlir, f"subfunc_{subnet}", names) for subnet, names in subnets]
+    unnumbered = {index: functions[index].unnumbered(table) for index, table in by_subnet.items()}
+    for segment in segments_of(columns, layers, unnumbered):
+        subnet, function = subnets[segment.subnet][0], functions[segment.subnet]
         is_host = columns.engine[segment.ordinals[0]] == _HOST
         layer = by_subnet[segment.subnet].get(segment.layer)
         op = function.host_op() if is_host else function.op_of(layer) if layer is not None else None
@@ -136,6 +155,11 @@ class _Function:
         fitting = [op for op in named if (op.name in _MOVES) == layer.moves]
         there = [op for op in fitting if layer.address is not None and _address_of(op) == layer.address]
         return next(iter((*there, *fitting, *named)), None)
+
+    def unnumbered(self, table: Mapping[int, Layer]) -> set[int]:
+        """Numbers of the layers that the compiler writes no number for: transposed convolutions in a group."""
+        ops = ((number, self.op_of(layer)) for number, layer in table.items() if not layer.moves)
+        return {number for number, op in ops if op is not None and op.name == "tpu.Deconv" and _is_in_group(op)}
 
     def record(
         self, op: MlirOp, subnet: int, layer: Layer | None, issued: tuple[tuple[int, ...], tuple[int, ...]]

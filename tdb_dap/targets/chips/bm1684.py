@@ -29,6 +29,7 @@ BM1684 = Chip(
         processor_memory=window(Space.STATIC, 0x2000000, 0x2080000),
     ),
     rules=Rules(channel_group=0, has_int4=False),
+    gelu_by_tanh=True,
     static_tables=(),
     l2_tables=BM1684_TABLES,
     l2_tables_start=START,

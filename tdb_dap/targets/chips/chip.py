@@ -73,6 +73,8 @@ class Chip(Struct, frozen=True, dict=True):
     """Whether the arithmetic of the ops that are compiled for it is known, apart from that of its commands."""
     narrow_floats: bool = False
     """Whether it computes what the compiler types as f32 in bfloat16."""
+    gelu_by_tanh: bool = False
+    """Whether the compiler's library forms GELU by tanh on it, whatever the op's ``approx_mode``."""
     layer_field: str = ""
     """Where commands have the number of the compiler's layer."""
     packet_mark: int = 0

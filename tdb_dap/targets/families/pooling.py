@@ -95,13 +95,14 @@ def _has_one_sign(bound: Bound) -> str:
 
 
 def _bias_is_wide(bound: Bound) -> str:
-    """A bias of integers in memory has 32 bits, and a field that says so."""
+    """A bias of integers in memory has 32 bits, and a field that says so; compilers leave it 0 in the short form."""
     f, bias = bound.fields, bound.operands.get("bias")
     if not isinstance(bias, View) or is_float(f) or not f.is_fused:
         return ""
     if not f.has("opd2_prec"):
         return "" if f.rq else "its bias is a tensor, and its sums are not requantised"
-    return "" if f.opd2_prec == 4 else f"its bias cannot be {named(f.opd2_prec)}"
+    is_short = f.has("cmd_short") and bool(f.cmd_short)
+    return "" if f.opd2_prec == 4 or (is_short and f.rq) else f"its bias cannot be {named(f.opd2_prec)}"
 
 
 _DEPTHWISE = (DEPTHWISE, DEPTHWISE_RELU, BOX_DEPTHWISE)

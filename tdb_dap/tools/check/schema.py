@@ -21,6 +21,9 @@ BlameKind = Literal["at fault", "overwritten", "race", "input", "inherits", "acc
 ORIGINS: tuple[BlameKind, ...] = ("at fault", "overwritten", "race", "input")
 """The kinds of blame that an error can begin with."""
 
+Key = tuple[int, Role, int, str]
+"""Line, role, index and name of a tensor: the same one in another run."""
+
 
 class Numbers(Measured, frozen=True, kw_only=True):
     """Distance of a tensor from the reference; see ``Metrics`` of the engine for what each number means.
@@ -123,7 +126,7 @@ class Row(Measured, frozen=True, kw_only=True):
     blame: Blame | None = None
 
     @property
-    def key(self) -> tuple[int, Role, int, str]:
+    def key(self) -> Key:
         """The same tensor in another run."""
         return self.line, self.role, self.index, self.name
 

@@ -21,10 +21,10 @@ from tdb_dap.tools.check.rows import Shown, row_of
 from tdb_dap.tools.model_options import ModelOptions
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.compare.finding import Checked, Role
+    from tdb_dap.engine.compare.finding import Checked
     from tdb_dap.engine.control.debugger import Debugger
     from tdb_dap.engine.control.observers import Observer
-    from tdb_dap.tools.check.schema import Row
+    from tdb_dap.tools.check.schema import Key, Row
 
 Segment = tuple[int, int]
 """First ordinal, and the one after the last."""
@@ -41,7 +41,7 @@ class Job(Struct, frozen=True):
     tolerances: Tolerances
     keep: str = "none"
     pictures: bool = True
-    wanted: frozenset[tuple[int, Role, int, str]] | None = None
+    wanted: frozenset[Key] | None = None
 
     def open(self, defers: bool = False) -> Debugger:
         """A debugger at the start of the program. BadInput if there is nothing to compare with.

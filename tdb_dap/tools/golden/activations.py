@@ -112,6 +112,8 @@ _TOP = {
 def active(call: Call) -> Array:
     """The function that ``mode`` names; modes with parameters take them from ``coeffs``."""
     mode = str(call.get("mode"))
+    if mode == "GELU":
+        return any_gelu(call)
     parameters = call.attributes.get("coeffs")
     values = [float(value) for value in parameters] if isinstance(parameters, list) else []
     if mode == "ELU" and values:

@@ -34,7 +34,7 @@ _AS_WRITTEN = 2.0**-23
 _STEPS = 4
 """Operations of which functions are formed that are rounded to the result's format."""
 
-_LEAST_F16 = 2.0**-14
+LEAST_F16 = 2.0**-14
 """Smallest normal number of f16."""
 
 _FLUSHED = 2.0**-120
@@ -63,6 +63,9 @@ MOVING = frozenset(
 _SINGLE = frozenset(f"{dialect}.{name}" for dialect in ("top", "tpu") for name in ("Add", "Sub", "Mul"))
 _CONSTANT = frozenset(f"{dialect}.{name}Const" for dialect in ("top", "tpu") for name in ("Add", "Sub", "Mul"))
 """Ops of one addition or multiplication for each number, which is rounded once; with a constant in the second set."""
+
+_HALVES = ("GELU", "TGELU")
+"""Modes of tpu.Active that add two halves of the operand, x / 2 + x / 2 * f(x), which cancel where x is negative."""
 
 _SUMMING = (".Reduce", ".Pool1D", ".Pool2D", ".Pool3D", ".AvgPool")
 _OVER_AN_AXIS = (".Softmax", ".LayerNorm", ".RMSNorm", ".GroupNorm", ".InstanceNorm", ".Normalize", ".L2Norm", ".LRN")
@@ -94,8 +97,12 @@ def inner_bound(call: Call, place: int, exact: Array, kind: TensorType) -> Array
     first = call.operand_types[0] if call.operand_types else None
     if call.name.endswith(".Cast") and first is not None and first.is_quantised and is_narrow(kind):
         return base + HALF[kind.storage] * size  # the scale is a narrow float, too
+    if call.name.endswith(".Cast") and kind.is_quantised and kind.expressed in HALF:
+        return base + 2 * HALF[kind.expressed] * size  # and the product with it, which is rounded again
     if call.name in MOVING or (call.is_integer and call.name not in ("tpu.Softmax", "tpu.LayerNorm")):
         return base
+    if call.flushes and kind.storage == "f16" and not kind.is_quantised:
+        base = base + np.where(size < LEAST_F16, size, 0.0)
     if call.name in LINEAR and not call.name.endswith("BatchNorm"):
         own = HALF.get(kind.storage, _SINGLE_UNIT) if call.number("group", 1) > 1 else _SINGLE_UNIT
         total = _of_sizes(call, place, exact)
@@ -116,11 +123,13 @@ def _of_function(call: Call, place: int, exact: Array, kind: TensorType, size: A
     unit = HALF.get(kind.storage, 2.0**-22)
     moved = _MARGIN * (_movement(call, place, exact, 2 * unit) + _of_moments(call, place, exact, unit))
     narrow = _STEPS * HALF[kind.storage] * size if is_narrow(kind) else 0.0
+    if is_narrow(kind) and call.get("mode") in _HALVES:
+        narrow = narrow + _STEPS * HALF[kind.storage] * np.maximum(np.where(np.isfinite(call[0]), -call[0], 0.0), 0.0)
     # A function that tends to a constant is formed from numbers of the size of 1 or of its operand, or from their
     # small parts, which are lost below the normal numbers of a narrow format.
     around = np.abs(call[0]) if call.inputs and call[0].shape == exact.shape else np.zeros(exact.shape)
     around = np.maximum(1.0, np.where(np.isfinite(around), around, 1.0))
-    floor = _LEAST_F16 if kind.storage == "f16" and not kind.is_quantised else _STEPS * _SINGLE_UNIT
+    floor = LEAST_F16 if kind.storage == "f16" and not kind.is_quantised else _STEPS * _SINGLE_UNIT
     sums: Array | float = 0.0
     if call.name.endswith(".Softmax"):
         sums = _lost(call, exact, HALF[kind.storage] if is_narrow(kind) else _SINGLE_UNIT)

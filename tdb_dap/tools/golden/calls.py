@@ -20,13 +20,18 @@ class NoGolden(Exception):
 
 
 class Call(Struct, frozen=True):
-    """One op: ``inputs`` are float64, dequantised, None where the op has none there."""
+    """One op: ``inputs`` are float64, dequantised, None where the op has none there.
+
+    ``flushes``: whether subnormal results of f16 become zeros; ``variants``: other calls that the chip may compute.
+    """
 
     name: str
     inputs: tuple[Array | None, ...]
     attributes: Mapping[str, Any]
     operand_types: tuple[TensorType | None, ...]
     result_types: tuple[TensorType | None, ...]
+    flushes: bool = False
+    variants: tuple[Call, ...] = ()
 
     def __getitem__(self, index: int) -> Array:
         """An operand that must be there."""

@@ -29,7 +29,7 @@ class TensorType(Struct, frozen=True):
     """A tensor's type. Stored number = number / ``scale`` + ``zero_point``.
 
     ``shape``: None where it is not known yet; ``storage``: ``f32``, ``i8``, ``u8``, ...; ``is_quantised``: whether the
-    type itself has a scale.
+    type itself has a scale; ``expressed``: the format of the numbers that stored ones stand for, empty if not known.
     """
 
     shape: tuple[int, ...] | None
@@ -37,6 +37,7 @@ class TensorType(Struct, frozen=True):
     scale: float = 1.0
     zero_point: int = 0
     is_quantised: bool = False
+    expressed: str = ""
 
     @property
     def is_scaled_float(self) -> bool:
@@ -120,8 +121,8 @@ def tensor_type(text: str) -> TensorType | None:
     extents, element = match[1], match[2]
     parts = [part for part in extents.split("x") if part]
     shape = tuple(int(part) for part in parts) if all(part.isdigit() for part in parts) else None
-    found_type = element_type(element)
-    return TensorType(shape, found_type.storage, found_type.scale, found_type.zero_point, found_type.is_quantised)
+    kind = element_type(element)
+    return TensorType(shape, kind.storage, kind.scale, kind.zero_point, kind.is_quantised, kind.expressed)
 
 
 def signature(types: str) -> tuple[tuple[TensorType | None, ...], tuple[TensorType | None, ...]]:

@@ -16,7 +16,9 @@ from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.engine.source.mlir_attributes import split_top
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.errors import BadInput
+from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
+from tdb_dap.tools.golden.bounds import LEAST_F16
 from tdb_dap.tools.golden.formats import TensorType, signature
 from tdb_dap.tools.golden.integers import rounded_each
 from tdb_dap.tools.golden.library import Call, NoGolden, compute
@@ -89,11 +91,15 @@ class Level:
         )
 
     @cached_property
+    def _chip(self) -> Chip | None:
+        """The chip that the module names; None if it names none that is known."""
+        match = next((match for line in self.mlir.lines[:64] if (match := _CHIP.search(line)) is not None), None)
+        return chips().get(match[1].upper()) if match is not None else None
+
+    @property
     def _is_narrow(self) -> bool:
         """Whether the chip computes f32 results in bfloat16."""
-        match = next((match for line in self.mlir.lines[:64] if (match := _CHIP.search(line)) is not None), None)
-        chip = chips().get(match[1].upper()) if match is not None else None
-        return chip is not None and chip.narrow_floats
+        return self._chip is not None and self._chip.narrow_floats
 
     def types(self, op: MlirOp) -> tuple[tuple[TensorType | None, ...], tuple[TensorType | None, ...]]:
         """Types of an op's operands and results, f32 as bfloat16 for a chip that computes it so."""
@@ -149,7 +155,8 @@ class Level:
         attributes = op.attributes
         if self._is_narrow and op.name == "tpu.Cast" and all(self._is_input(value, op) for value in op.operands):
             attributes = {**attributes, "round_mode": "TowardsZero"}  # the runtime cuts inputs off
-        return Call(op.name, tuple(inputs), attributes, operand_types, result_types)
+        call = Call(op.name, tuple(inputs), attributes, operand_types, result_types)
+        return replace(call, variants=tuple(_variants(call, self._chip))) if self._chip is not None else call
 
     def _is_input(self, value: str, op: MlirOp) -> bool:
         producer = self.mlir.op_defining(value, op.line)
@@ -182,6 +189,26 @@ class Level:
     def inputs(self) -> Iterator[str]:
         """Names of the net's inputs."""
         return (op.location for op in self.ops if op.name == "top.Input")
+
+
+def _variants(call: Call, chip: Chip) -> Iterator[Call]:
+    """The op as a chip may compute it, though its text says something else."""
+    if chip.gelu_by_tanh and call.get("mode") == "GELU":
+        yield replace(call, attributes={**call.attributes, "approx_mode": "tanh"})
+    kinds = (*call.operand_types, *call.result_types)
+    if (
+        chip.rules is not None
+        and chip.rules.flushes_halves
+        and any(k is not None and k.storage == "f16" for k in kinds)
+    ):
+        yield replace(call, inputs=tuple(map(_flushed, call.inputs, call.operand_types)), flushes=True)
+
+
+def _flushed(array: Array | None, kind: TensorType | None) -> Array | None:
+    """An operand with zeros in place of the subnormal numbers of f16."""
+    if array is None or kind is None or kind.storage != "f16":
+        return array
+    return np.where(np.abs(array) < LEAST_F16, 0.0, array)
 
 
 def _as_stored(call: Call, array: Array, kind: TensorType, mode: str) -> Array:

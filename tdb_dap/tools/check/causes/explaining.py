@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
     from tdb_dap.tools.check.options import CheckOptions
     from tdb_dap.tools.check.results import Walked
-    from tdb_dap.tools.check.schema import Row
+    from tdb_dap.tools.check.schema import Key, Row
 
 __all__ = ["Causes", "first_culprit"]
 
@@ -58,7 +58,7 @@ class Causes:
 
     def _blamed(self, walked: Walked, is_computed: bool) -> list[Row]:
         """The rows without differences that no op makes, and with what is to blame for the others."""
-        options, program, job = self._options, self._program, self._job
+        options, program = self._options, self._program
         if (other_inputs := with_other_inputs(walked.rows, program)) is not None:
             return other_inputs
         writers = Writers(program)
@@ -69,13 +69,7 @@ class Causes:
         failed = [row for row in rows if row.verdict == "fail"]
         if not failed or options.mode != "cascade" or not options.blame:
             return rows
-        if options.resume is None:  # what a journal holds may be asked for as a whole the next time
-            job = replace(job, keep="none", pictures=False, wanted=frozenset(row.key for row in failed))
-        worker = Worker(job, "standalone")
-        # Of the rest nothing is asked. Rows of an op are between its first and last command.
-        spans = [(row.first, row.last + 1) for row in failed]
-        alone = self._walk(job, "standalone", worker, self._team(job, worker), spans)
-        return with_blame(rows, alone.rows, Producers(program), writers)
+        return with_blame(rows, self._alone(failed).rows, Producers(program), writers)
 
     def _with_race(self, rows: list[Row]) -> list[Row]:
         """The rows, where another order of the commands is right with that; see ``races``."""
@@ -110,9 +104,25 @@ class Causes:
             kept = replace(self._job, keep="all", pictures=False)
             again = self._walk(kept, "cascade", Worker(kept, "cascade"), Alone())
             outputs = [tensor.name for tensor in program.outputs]
-            return without_accumulated(rows, again.results, model.context, inputs, references[0], outputs)
+            return without_accumulated(
+                rows, again.results, model.context, inputs, references[0], outputs, self._right_alone
+            )
         except BadInput:
             return rows
+
+    def _right_alone(self, rows: Sequence[Row]) -> frozenset[Key]:
+        """Keys of the rows that pass with the reference's operands."""
+        return frozenset(row.key for row in self._alone(rows).rows if row.verdict == "pass")
+
+    def _alone(self, rows: Sequence[Row]) -> Walked:
+        """The ops of some rows with the reference's operands."""
+        job = self._job
+        if self._options.resume is None:  # what a journal holds may be asked for as a whole the next time
+            job = replace(job, keep="none", pictures=False, wanted=frozenset(row.key for row in rows))
+        worker = Worker(job, "standalone")
+        # Of the rest nothing is asked. Rows of an op are between its first and last command.
+        spans = [(row.first, row.last + 1) for row in rows]
+        return self._walk(job, "standalone", worker, self._team(job, worker), spans)
 
     def _with_shadows(self, rows: list[Row], walked: Walked) -> list[Row]:
         """Rows with their shadows; unchanged where the compilation's own text is not there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from tdb_dap.engine.reference.comparison import compare
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.rendering.printable import aligned, fitted
 from tdb_dap.tools.check.results import Looked
-from tdb_dap.tools.check.schema import ROUNDED, Blame, Numbers, Row, Shadows
+from tdb_dap.tools.check.schema import ROUNDED, Blame, Key, Numbers, Row, Shadows
 
 if TYPE_CHECKING:
     from tdb_dap.tools.golden.judging import Judged
@@ -67,10 +67,12 @@ def without_accumulated(
     inputs: Mapping[str, Array],
     reference: Path,
     outputs: Collection[str],
+    right_alone: Callable[[Sequence[Row]], Collection[Key]],
 ) -> list[Row]:
     """The same rows, but a tensor passes that differs from its compilation's own reference by roundings that add up.
 
     Both sides must do, from the operands that each had, what the op's format allows, and start from the same inputs.
+    ``right_alone``: keys of those rows that pass with the reference's operands; asked for ops without a golden.
     The cosines of the net's ``outputs`` must be within their limit all the same. BadInput if the compilation cannot be
     read; the rows as they are if the reference is another one.
     """
@@ -90,7 +92,26 @@ def without_accumulated(
     judged = executed(shadow.level, tensors, [ops[line] for line in sorted(ops)])
     explained = {one.name for one in judged if one.verdict in ("exact", "quantisation", "overflow")}
     far = {row.name for row in rows if row.name in outputs and row.numbers is not None and not _is_like(row.numbers)}
-    return _judged(shadow, rows, looked, explained - far)
+    settled = _judged(shadow, rows, looked, explained - far)
+    chip = _chip_of(shadow, looked)
+    unjudged = [row for row in _first_wrong(settled) if row.name not in far and _is_unjudged(shadow, row.name, chip)]
+    if not unjudged:
+        return settled
+    keys = right_alone(unjudged)
+    names = {row.name for row in unjudged if row.key in keys}
+    return _judged(shadow, rows, looked, (explained | names) - far, names) if names else settled
+
+
+def _first_wrong(rows: Sequence[Row]) -> list[Row]:
+    """Results that differ while all operands of their op are right: what differs begins there."""
+    wrong = {row.line for row in rows if row.role == "operand" and row.verdict == "fail"}
+    return [row for row in rows if row.role != "operand" and row.verdict == "fail" and row.line not in wrong]
+
+
+def _is_unjudged(shadow: Shadow, name: str, chip: Mapping[str, Array]) -> bool:
+    """Whether there is no golden of the op that computes a tensor."""
+    judged = shadow.judged(name, chip)
+    return judged is None or judged.verdict == "unknown"
 
 
 def _is_like(numbers: Numbers) -> bool:
@@ -99,14 +120,18 @@ def _is_like(numbers: Numbers) -> bool:
 
 
 def _judged(
-    shadow: Shadow, rows: Sequence[Row], comparisons: Sequence[Looked], explained: Collection[str] | None
+    shadow: Shadow,
+    rows: Sequence[Row],
+    comparisons: Sequence[Looked],
+    explained: Collection[str] | None,
+    right: Collection[str] = (),
 ) -> list[Row]:
     """The rows with verdicts on the errors that their ops make themselves.
 
     ``explained``: tensors for which that is asked, whose rows then only change from fail to pass; None: all, and the
-    rows show their shadows.
+    rows show their shadows. ``right``: tensors without a golden whose ops are right with the reference's operands.
     """
-    chip = shadow.completed(computed_of(comparisons))
+    chip = _chip_of(shadow, comparisons)
     known: dict[str, Shadows | Judged | None] = {}
 
     def of(name: str) -> Shadows | Judged | None:
@@ -129,7 +154,7 @@ def _judged(
         if not is_after and row.verdict == "fail" and (judged is None or judged.verdict == "unknown"):
             if name not in near:
                 near[name] = _is_near(shadow, name, row.dtype, chip, chip.get(name, _actual(read.get(row.key))))
-            is_explained = near[name]
+            is_explained = near[name] or name in right
         is_bug = explained is None and judged is not None and judged.verdict == "bug"
         if explained is not None and name not in explained:
             is_explained = False
@@ -155,6 +180,12 @@ def _settled(row: Row, is_explained: bool, fault: str) -> Row:
     return replace(row, verdict="pass", complaints=(), blame=None, note=ROUNDED)
 
 
+def _chip_of(shadow: Shadow, comparisons: Sequence[Looked]) -> dict[str, Array]:
+    """Tensors of the chip by name, those too that have no commands of their own."""
+    read = {name: array for name, array in _operands_of(comparisons).items() if shadow.knows(name)}
+    return shadow.completed({**read, **computed_of(comparisons)})
+
+
 def computed_of(comparisons: Sequence[Looked]) -> dict[str, Array]:
     """Tensors of the chip by name: those of results that are known as a whole, parts of several cores put together.
 
@@ -175,6 +206,18 @@ def computed_of(comparisons: Sequence[Looked]) -> dict[str, Array]:
                 part = np.asarray(one.actual, np.float64)
                 merged = np.where(part != np.asarray(one.expected, np.float64), part, merged)
             arrays[name] = merged
+    return arrays
+
+
+def _operands_of(comparisons: Sequence[Looked]) -> dict[str, Array]:
+    """Tensors of the chip that ops read as a whole, by name.
+
+    The compiler reshapes the result of a product into the tensor that a later op reads: no op computes it by its name.
+    """
+    arrays: dict[str, Array] = {}
+    for looked in comparisons:
+        if looked.row.role == "operand" and looked.actual is not None and looked.row.covered >= 1:
+            arrays.setdefault(looked.row.name, np.asarray(looked.actual, np.float64))
     return arrays
 
 
