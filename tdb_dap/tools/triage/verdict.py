@@ -24,7 +24,7 @@ from tdb_dap.tools.golden.files.stage_files import text_of
 from tdb_dap.tools.golden.judging import TAINTED, Judged
 from tdb_dap.tools.golden.level import NOT_KNOWN, Level, wide
 from tdb_dap.tools.golden.lowering import counterpart
-from tdb_dap.tools.triage.calibration import is_too_small, narrowed, thresholds
+from tdb_dap.tools.triage.calibration import is_of_model, is_too_small, narrowed, thresholds
 from tdb_dap.tools.triage.effects import Shadow
 from tdb_dap.tools.triage.precision import floats, format_to_keep
 from tdb_dap.tools.triage.ranges import BrokenOutput, beyond_range, broken_outputs
@@ -188,8 +188,8 @@ def _cut_off(stages: Sequence[Stage], stage: Stage, table: Mapping[str, float], 
     Calibration cuts rare large numbers off on purpose: it is at fault if that alone costs a good part of what the
     output has lost.
     """
-    suspects = [one for one in stage.lowered if is_too_small(one, stage, table)]
     top = next((other for other in stages if other.title == TOP), None)
+    suspects = [one for one in stage.lowered if is_too_small(one, stage, table) and is_of_model(one, stage, top)]
     if not suspects or not is_bad:
         return []
     if top is None or top.level is None or stage.level is None:
