@@ -198,6 +198,7 @@ class _Check:
             profiled=_profiled(program) if options.profile else None,
             weights=compared_weights(program),
             op_weights=weights_of_op(program, culprit),
+            unseen_outputs=_unseen_outputs(program, rows),
         )
         return CheckResult(report, self._findings(report, baseline), walked.results, baseline)
 
@@ -328,6 +329,12 @@ class _Check:
         finally:
             team.close()
             worker.close()
+
+
+def _unseen_outputs(program: Program, rows: Sequence[Row]) -> tuple[str, ...]:
+    """Names of the net's outputs that no row compares, nor leaves out on purpose."""
+    seen = {row.name for row in rows if row.verdict != "unknown" and row.role != "operand"}
+    return tuple(tensor.name for tensor in program.outputs if tensor.name not in seen)
 
 
 def _sanitized(program: Program, wanted: Mapping[str, str | None], survey: Survey) -> SanitizerReport:

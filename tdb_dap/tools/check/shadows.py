@@ -92,14 +92,16 @@ def without_accumulated(
         one.name for one in executed(shadow.level, tensors) if one.verdict in ("exact", "quantisation", "overflow")
     }
     far = {row.name for row in rows if row.name in outputs and row.numbers is not None and not _is_like(row.numbers)}
-    settled = _judged(shadow, rows, looked, explained - far)
-    chip = _chip_of(shadow, looked)
-    unjudged = [row for row in _first_wrong(settled) if row.name not in far and _is_unjudged(shadow, row.name, chip)]
-    if not unjudged:
-        return settled
-    keys = right_alone(unjudged)
-    names = {row.name for row in unjudged if row.key in keys}
-    return _judged(shadow, rows, looked, (explained | names) - far, names) if names else settled
+    chip, right = _chip_of(shadow, looked), frozenset[str]()
+    while True:
+        settled = _judged(shadow, rows, looked, (explained | right) - far, right)
+        unjudged = [row for row in _first_wrong(settled) if row.name not in far | right]
+        unjudged = [row for row in unjudged if _is_unjudged(shadow, row.name, chip)]
+        keys = right_alone(unjudged) if unjudged else ()
+        more = frozenset(row.name for row in unjudged if row.key in keys)
+        if not more:
+            return settled
+        right |= more
 
 
 def _first_wrong(rows: Sequence[Row]) -> list[Row]:

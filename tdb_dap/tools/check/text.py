@@ -59,6 +59,9 @@ def headline(report: Report) -> str:
     weights = report.weights
     if weights is not None and weights.equal and not weights.differ:
         counts += f"; {counted(weights.equal, 'weight')} as compiled"
+    if report.unseen_outputs:
+        more = f" and {counted(len(report.unseen_outputs) - 1, 'more output')}" if report.unseen_outputs[1:] else ""
+        counts += f"; output {report.unseen_outputs[0]}{more} not compared"
     if report.stopped:
         return f"stopped before the end: {report.stopped} ({counts})"
     if not failed and not report.judged:

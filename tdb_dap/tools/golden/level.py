@@ -196,7 +196,11 @@ def _variants(call: Call, chip: Chip) -> Iterator[Call]:
     if chip.gelu_by_tanh and call.get("mode") == "GELU":
         yield replace(call, attributes={**call.attributes, "approx_mode": "tanh"})
     kinds = (*call.operand_types, *call.result_types)
-    if chip.rules is not None and chip.rules.flushes_halves and any(k is not None and k.storage == "f16" for k in kinds):
+    if (
+        chip.rules is not None
+        and chip.rules.flushes_halves
+        and any(k is not None and k.storage == "f16" for k in kinds)
+    ):
         yield replace(call, inputs=tuple(map(_flushed, call.inputs, call.operand_types)), flushes=True)
 
 
