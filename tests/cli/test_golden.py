@@ -113,6 +113,20 @@ def test_roundings_that_the_reference_makes_add_up_as_well(toy: Compiled, monkey
     assert (done.returncode, done.stdout.split(" (")[0]) == (1, "fail: first to differ is conv8_Conv")
 
 
+@pytest.mark.parametrize(("factor", "code"), [(0.95, 0), (0.85, 1)])
+def test_outputs_alone_are_judged_by_the_ops_of_the_chip(factor: float, code: int, toy: Compiled) -> None:
+    """A reference that holds no other tensor: as near as the compiler wants it, and no op is wrong."""
+    outputs = {name: one for name, one in read_npz(toy.tpu_outputs).items() if name.endswith("_f32")}
+    write_npz(toy.tpu_outputs, {name: one * np.float32(factor) for name, one in outputs.items()})
+    check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--reference", toy.tpu_outputs)
+    done = tdb_dap(*check)
+    assert done.returncode == code, done.stdout
+    assert ("; the reference holds no result of an op before it; 1 tensor compared" in done.stdout) == bool(code)
+    assert tdb_dap(*check, "--tolerance", "euclidean=0.99").returncode == 1, "limits that the user gives are kept"
+    toy.spoil_bmodel()
+    assert tdb_dap(*check).returncode == 1
+
+
 def of_averages(golden: Golden) -> Golden:
     """A golden of poolings that knows no maximum."""
 

@@ -50,7 +50,7 @@ def data_of(directory: Path) -> DataFiles:
 
 
 def data_of_work_model(model: Path) -> DataFiles:
-    """The data of a model among others in the compiler's working directory: by the names of its files, a user's names."""
+    """The data of a model among others in the compiler's working directory: by its compilation, by a user's names."""
     mlir = work_source(model)
     parts = compilation_of(mlir)
     made = existing(model.parent / f"{parts[0]}{_MADE_INPUTS}") if parts is not None else None
