@@ -127,6 +127,24 @@ def test_outputs_alone_are_judged_by_the_ops_of_the_chip(factor: float, code: in
     assert tdb_dap(*check).returncode == 1
 
 
+@pytest.mark.parametrize("options", [(), ("--blame",)])
+def test_what_the_formats_cost_blames_no_op(options: tuple[str, ...], toy: Compiled) -> None:
+    """INT8 compared with the float model: what differs is no fault, and no pass either."""
+    reference = toy.folder / "toy_top_outputs.npz"
+    name = "softmax16_Softmax"
+    assert name in read_npz(reference)
+    inputs = toy.folder / "toy_in_f32.npz"
+    check = ("check", toy.context, "--inputs", inputs, "--reference", reference, *options, "--tolerance", "ulp=0")
+    done = tdb_dap(*check)
+    assert done.returncode == 1
+    assert done.stdout.startswith("differs by accumulated rounding; no op at fault"), done.stdout
+    assert tdb_dap(*check, "--fail-on", "op").returncode == 0
+    toy.spoil_bmodel()
+    done = tdb_dap(*check)
+    assert done.returncode == 1
+    assert done.stdout.startswith("fail: first "), done.stdout
+
+
 def of_averages(golden: Golden) -> Golden:
     """A golden of poolings that knows no maximum."""
 

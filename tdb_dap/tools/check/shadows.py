@@ -112,6 +112,14 @@ def is_own(context: Path, reference: Path | None) -> bool:
     return own is not None and reference is not None and own.samefile(reference)
 
 
+def is_of_float_model(context: Path, reference: Path) -> bool:
+    """Whether a file holds the tensors of the model that a compilation has lowered (``--test_reference``)."""
+    from tdb_dap.tools.golden.compilation import find  # as above
+
+    files = find(context)
+    return any((path := files.get(key)) is not None and path.samefile(reference) for key in ("reference", "top_output"))
+
+
 def is_near(row: Row) -> bool:
     """Whether the tensor of a row is as near as the compiler wants the outputs of a bmodel (``model_deploy``)."""
     numbers = row.numbers
