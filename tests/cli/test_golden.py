@@ -229,7 +229,9 @@ def test_what_ops_only_read_is_known_as_a_tensor_of_the_chip() -> None:
     """The compiler reshapes a product into what a later op reads: no op computes it by its name."""
     read = looked([1.5, 2, 3, 4], 1, "operand")
     assert shadows._operands_of([read])["y"].tolist() == [1.5, 2, 3, 4]
-    assert shadows._operands_of([looked([1.5, 2, 3, 4], 0.5, "operand")]) == {}, "a part of it"
+    parts = [looked([1.5, 2, 3, 4], 0.5, "operand"), looked([1, 2, 3, 4.5], 0.5, "operand", line=2)]
+    assert shadows._operands_of(parts)["y"].tolist() == [1.5, 2, 3, 4.5]
+    assert shadows._operands_of(parts[:1]) == {}, "a part of it"
     assert shadows._operands_of([looked([1.5, 2, 3, 4], 1)]) == {}
 
 

@@ -21,6 +21,7 @@ from tdb_dap.tools.report_schema import read
 from tdb_dap.tools.triage.calibration import is_of_model
 from tdb_dap.tools.triage.schema import Triage
 from tdb_dap.tools.triage.stages import Stage
+from tdb_dap.tools.triage.verdict import _differing_output, _outputs
 from tests.command_line import tdb_dap
 from tests.samples import case
 from tests.triage_case import Compiled
@@ -157,6 +158,19 @@ def test_numbers_that_errors_have_moved_beyond_a_threshold_are_no_fault_of_the_t
     assert not is_of_model(cut, stage, Stage("top", tensors={"conv8_Conv": 1.1 * numbers})), "a tenth of it, not 40%"
     assert is_of_model(cut, stage, Stage("top")), "the model's numbers are not known"
     assert is_of_model(cut, stage, None)
+
+
+@pytest.mark.parametrize(("factor", "differs"), [(1.0, False), (-1.0, True)])
+def test_a_dynamic_bmodel_with_another_output_is_not_passed_over(factor: float, differs: bool, toy: Compiled) -> None:
+    """Its ops cannot be judged, but the run has its outputs."""
+    level = Level("tpu", toy.tpu)
+    tensors = read_npz(toy.tpu_outputs)
+    output = next(name for name in _outputs(level) if name in tensors)
+    tpu = Stage("tpu", level=level, tensors=tensors)
+    bmodel = Stage("bmodel", tensors={output: factor * tensors[output]}, is_dynamic=True)
+    assert bool(_differing_output([tpu, bmodel])) == differs
+    bmodel.is_dynamic = False
+    assert not _differing_output([tpu, bmodel]), "its ops are judged"
 
 
 def test_a_compilation_that_broke_off_is_judged_as_far_as_it_went(toy: Compiled) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -220,9 +220,22 @@ def computed_of(comparisons: Sequence[Looked]) -> dict[str, Array]:
 
     What no part has is the expected number in each.
     """
+    return _put_together(looked for looked in comparisons if looked.row.role != "operand")
+
+
+def _operands_of(comparisons: Sequence[Looked]) -> dict[str, Array]:
+    """Tensors of the chip that ops read, by name, as ``computed_of``.
+
+    The compiler reshapes the result of a product into the tensor that a later op reads, and splits one without a
+    command: no op computes it by its name.
+    """
+    return _put_together(looked for looked in comparisons if looked.row.role == "operand")
+
+
+def _put_together(comparisons: Iterable[Looked]) -> dict[str, Array]:
     parts: dict[str, list[Looked]] = {}
     for looked in comparisons:
-        if looked.actual is not None and looked.expected is not None and looked.row.role != "operand":
+        if looked.actual is not None and looked.expected is not None:
             parts.setdefault(looked.row.name, []).append(looked)
     arrays: dict[str, Array] = {}
     for name, several in parts.items():
@@ -235,18 +248,6 @@ def computed_of(comparisons: Sequence[Looked]) -> dict[str, Array]:
                 part = np.asarray(one.actual, np.float64)
                 merged = np.where(part != np.asarray(one.expected, np.float64), part, merged)
             arrays[name] = merged
-    return arrays
-
-
-def _operands_of(comparisons: Sequence[Looked]) -> dict[str, Array]:
-    """Tensors of the chip that ops read as a whole, by name.
-
-    The compiler reshapes the result of a product into the tensor that a later op reads: no op computes it by its name.
-    """
-    arrays: dict[str, Array] = {}
-    for looked in comparisons:
-        if looked.row.role == "operand" and looked.actual is not None and looked.row.covered >= 1:
-            arrays.setdefault(looked.row.name, np.asarray(looked.actual, np.float64))
     return arrays
 
 

@@ -38,6 +38,9 @@ _LITTLE = 1e-4
 _LEAST_JUDGED = 0.5
 """Share of the tensors of stage tpu below which nothing can be said of those that are not wrong."""
 
+_LIKE = 0.99
+"""Cosine of an output of the bmodel with that of stage tpu from which on they are the same, by default of check."""
+
 _SAME_OUTPUT = 0.999
 """Cosine of the output from which on nothing that counts can be wrong."""
 
@@ -145,6 +148,8 @@ def _outcome(
     if stopped:
         before = next((stage.title for stage in reversed(usable) if stage.title != MODEL), "")
         return "incomplete", f"incomplete: up to stage {before} no op is wrong; the bmodel {stopped}"
+    if differing := _differing_output(stages):
+        return "incomplete", f"incomplete: up to stage {TPU} no op is wrong; {differing}, and its ops are not judged"
     unjudged = [stage.title for stage in stages if not stage.judged]
     rest = f"; not judged: {', '.join(unjudged)}" if unjudged else ""
     partly = _partly(stages)
@@ -158,6 +163,21 @@ def _outcome(
         return "quantisation", f"quantisation: {none}{_price(cosine, costs)}{rest}"
     share = f" ({partly})" if partly else ""
     return "nothing wrong", f"nothing wrong: every op that was judged computes what it should{share}{rest}"
+
+
+def _differing_output(stages: Sequence[Stage]) -> str:
+    """An output of a bmodel whose ops cannot be judged, that is another one than that of the stage before."""
+    tpu = next((stage for stage in stages if stage.title == TPU and stage.is_usable), None)
+    last = stages[-1]
+    if tpu is None or tpu.level is None or not last.is_dynamic:
+        return ""
+    for name in _outputs(tpu.level):
+        one, other = tpu.tensors.get(name), last.tensors.get(name)
+        if one is not None and other is not None and np.size(one) == np.size(other):
+            cosine = _cosine(other, one)
+            if not cosine >= _LIKE:
+                return f"{name} of the bmodel has cosine {cosine:.6f} with that of stage {TPU}"
+    return ""
 
 
 def _partly(stages: Sequence[Stage]) -> str:
@@ -443,6 +463,8 @@ def _command(files: Files, stages: Sequence[Stage], kind: Kind, first: _First | 
         return "model_transform: its last lines give the reason"
     if any(stage.is_foreign for stage in stages) and first is None:
         return ""
+    if kind == "incomplete" and _differing_output(stages) and files.get("tpu_output") is not None:
+        return f"tdb-dap check {context}{_inputs(files)} --reference {_word(files.paths['tpu_output'])}"
     if kind == "fault":
         return f"tdb-dap sanitize {context}{_inputs(files)}"
     if first is None:
