@@ -19,9 +19,9 @@ from tdb_dap.tools.patch.editor import Editor
 from tdb_dap.tools.programs import open_program
 from tdb_dap.tools.report_schema import read
 from tdb_dap.tools.triage.calibration import is_of_model
+from tdb_dap.tools.triage.outputs import differing_output, outputs_of
 from tdb_dap.tools.triage.schema import Triage
 from tdb_dap.tools.triage.stages import Stage
-from tdb_dap.tools.triage.verdict import _differing_output, _outputs
 from tests.command_line import tdb_dap
 from tests.samples import case
 from tests.triage_case import Compiled
@@ -165,12 +165,12 @@ def test_a_dynamic_bmodel_with_another_output_is_not_passed_over(factor: float, 
     """Its ops cannot be judged, but the run has its outputs."""
     level = Level("tpu", toy.tpu)
     tensors = read_npz(toy.tpu_outputs)
-    output = next(name for name in _outputs(level) if name in tensors)
+    output = next(name for name in outputs_of(level) if name in tensors)
     tpu = Stage("tpu", level=level, tensors=tensors)
     bmodel = Stage("bmodel", tensors={output: factor * tensors[output]}, is_dynamic=True)
-    assert bool(_differing_output([tpu, bmodel])) == differs
+    assert bool(differing_output([tpu, bmodel])) == differs
     bmodel.is_dynamic = False
-    assert not _differing_output([tpu, bmodel]), "its ops are judged"
+    assert not differing_output([tpu, bmodel]), "its ops are judged"
 
 
 def test_a_compilation_that_broke_off_is_judged_as_far_as_it_went(toy: Compiled) -> None:
