@@ -39,7 +39,7 @@ from tdb_dap.engine.program.program import Program
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.errors import BadExpression, NotSimulated, TdbError
-from tdb_dap.tools.check.blame import first_culprit, with_blame
+from tdb_dap.tools.check.causes.blame import first_culprit, with_blame
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.check.team import Alone

@@ -49,8 +49,9 @@ def run_check(model: ModelOptions, blame: bool) -> Printed:
     """The table of a check, and its page."""
     from tdb_dap.engine.files.bounded_files import read_file
     from tdb_dap.engine.files.context import Context
-    from tdb_dap.tools.check.checking import CheckOptions, check
+    from tdb_dap.tools.check.checking import check
     from tdb_dap.tools.check.html import html
+    from tdb_dap.tools.check.options import CheckOptions
     from tdb_dap.tools.check.text import console
 
     notes = _Notes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from tdb_dap.engine.compare.finding import Role
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz, write_npz
-from tdb_dap.tools.check import shadows
+from tdb_dap.engine.source.mlir_file import MlirOp
+from tdb_dap.tools.check.causes import shadows
 from tdb_dap.tools.check.results import Looked
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.golden import judging, reference
@@ -49,6 +50,7 @@ def test_roundings_that_add_up_are_no_fault_of_check_golden(toy: Compiled, monke
     check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--golden")
     done = tdb_dap(*check)
     assert (done.returncode, done.stdout.split(",")[0]) == (0, "pass: 20 tensors compared"), done.stdout
+    assert ", 0 differ, 9 only by rounding, " in done.stdout
     assert "what differs was inherited, or is what the format costs" in tdb_dap(*check, "--all").stdout
     toy.spoil_bmodel()
     done = tdb_dap(*check)
@@ -98,8 +100,8 @@ def test_roundings_that_the_reference_makes_add_up_as_well(toy: Compiled, monkey
     assert tdb_dap(*check).returncode == 1, "the reference's own ops do not compute that: it is wrong"
     judged = judging.executed
 
-    def sound(level: Level, tensors: Mapping[str, Array]) -> list[Judged]:
-        return [replace(one, verdict="quantisation") for one in judged(level, tensors)]
+    def sound(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp]) -> list[Judged]:
+        return [replace(one, verdict="quantisation") for one in judged(level, tensors, ops)]
 
     monkeypatch.setattr("tdb_dap.tools.golden.judging.executed", sound)
     done = tdb_dap(*check)
@@ -166,9 +168,10 @@ def test_an_op_without_a_golden_is_judged_with_the_references_operands(
     check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--reference", toy.tpu_outputs)
     judged = judging.executed
 
-    def sound(level: Level, tensors: Mapping[str, Array]) -> list[Judged]:
+    def sound(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp]) -> list[Judged]:
         return [
-            replace(one, verdict="unknown" if one.name == name else "quantisation") for one in judged(level, tensors)
+            replace(one, verdict="unknown" if one.name == name else "quantisation")
+            for one in judged(level, tensors, ops)
         ]
 
     monkeypatch.setattr("tdb_dap.tools.golden.judging.executed", sound)
@@ -186,8 +189,8 @@ def test_an_op_without_a_golden_is_judged_with_the_references_operands(
 def test_a_reference_for_other_inputs_is_no_rounding(toy: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
     judged = judging.executed
 
-    def sound(level: Level, tensors: Mapping[str, Array]) -> list[Judged]:
-        return [replace(one, verdict="quantisation") for one in judged(level, tensors)]
+    def sound(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp]) -> list[Judged]:
+        return [replace(one, verdict="quantisation") for one in judged(level, tensors, ops)]
 
     monkeypatch.setattr("tdb_dap.tools.golden.judging.executed", sound)
     toy.change(toy.folder / "toy_in_f32.npz", "x", lambda array: array * np.float32(0.9))

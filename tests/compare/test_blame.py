@@ -17,8 +17,9 @@ from tdb_dap.engine.compare.finding import Reason, Role, Verdict
 from tdb_dap.engine.compare.segments import segments
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.source.op_records import OpRecord
-from tdb_dap.tools.check.blame import first_culprit, with_blame
-from tdb_dap.tools.check.checking import CheckOptions, check
+from tdb_dap.tools.check.causes.blame import first_culprit, with_blame
+from tdb_dap.tools.check.checking import check
+from tdb_dap.tools.check.options import CheckOptions
 from tdb_dap.tools.check.process_team import Processes
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.schema import Row

@@ -161,7 +161,7 @@ def test_a_tensor_that_a_group_loads_twice_has_two_ops(tmp_path: Path) -> None:
 def columns_of(numbers: list[int]) -> Columns:
     """As many commands of one subnet."""
     zeros = np.zeros(len(numbers), np.int64)
-    return Columns(**dict.fromkeys(Columns.__struct_fields__, zeros))
+    return Columns(**dict.fromkeys(Columns.__struct_fields__, zeros))  # type: ignore[arg-type]
 
 
 def test_a_command_without_a_number_is_of_the_layer_that_has_none() -> None:

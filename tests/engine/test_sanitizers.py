@@ -15,9 +15,11 @@ from tdb_dap.engine.control.debugger import Debugger
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import Constant, View
 from tdb_dap.engine.machine.edits import MemoryEdit
 from tdb_dap.engine.machine.orders import schedule
 from tdb_dap.engine.sanitizers import chosen, made
+from tdb_dap.engine.sanitizers.float_accesses import FloatAccesses
 from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.harmless import is_repeated, is_unneeded
 from tdb_dap.engine.sanitizers.survey import survey
@@ -64,6 +66,7 @@ CORRECT = {
     "neck_bm1684x_int8": "indices of a resize in a group",
     "gate_bm1684_int8": "a table in L2 beyond those of the firmware; a vector read in whole lines",
     "rows_bm1684_int8": "a transpose unpacks four batches of which there is one",
+    "pads_bm1684x_f32": "stores that pad what they store: their records name the part that is not padded",
     "parts_cv181x_bf16": "the left factor of a product loaded anew for each part, while the part before reads it",
     "reach_bm1684x_f32": "columns of padding that no window of a convolution reaches",
     "wide_bm1684x_f16": "a part of a bias loaded for a round of a loop that does not come",
@@ -273,6 +276,19 @@ def test_reserved_bits_ids_and_waits_are_looked_at() -> None:
     assert any("waits for TIU command 99, and the last one is" in text for text in texts)
 
 
+@pytest.mark.parametrize(("is_fill", "count"), [(True, 0), (False, 1)])
+def test_beside_the_source_of_a_move_that_fills_there_may_be_anything(is_fill: bool, count: int) -> None:
+    """Compilers leave there what was on their stack; beside the address of a source that is read it is an error."""
+    path = DATA / "contexts" / "pads_bm1684x_f32"
+    debugger = open_debugger(path, path / "input.npz")
+    commands = debugger.program.commands
+    moves = [c for c in commands if c.name == "dma.tensor" and isinstance(c.operands[0], Constant) == is_fill]
+    commands.payload.flags.writeable = True
+    commands.payload[int(commands.columns.offset[moves[0].ordinal]) + 552 // 8] |= 1
+    texts = [finding.text for finding in findings(debugger, "decode")]
+    assert [text.partition(": ")[2] for text in texts] == ["reserved bit 552 is set (1 such bits)"] * count
+
+
 # Order
 
 
@@ -338,3 +354,14 @@ def test_suppressed_places_are_left_out() -> None:
     assert findings(debugger, "hazard: conv*")
     with pytest.raises(BadExpression, match="there is no sanitizer 'leak'; there are all, bounds"):
         chosen(["leak"])
+
+
+def test_moves_are_no_origin_of_a_special_number() -> None:
+    debugger = opened(case("toy_bm1684x_int8"))
+    commands, rows = debugger.program.commands, debugger.program.access_rows
+    making = FloatAccesses(rows, commands.columns.engine).making
+    floats = [c for c in commands if any(isinstance(v, View) and v.dtype.is_float for v in c.results)]
+    assert {c.ordinal for c in floats if c.engine == "tiu"} <= making
+    moves = [c for c in floats if c.engine == "dma"]
+    assert moves
+    assert not making & {c.ordinal for c in moves}

@@ -248,8 +248,10 @@ def test_a_float_format_keeps_its_own_numbers_and_rounds_others_by_half_a_step(n
 def test_types_of_the_compiler_s_text() -> None:
     assert tensor_type("none") is None
     assert tensor_type("tensor<*xf32>") == TensorType(None, "f32")
-    assert tensor_type("tensor<1x3x!quant.uniform<u8:f32, 0.5:128>>") == TensorType((1, 3), "u8", 0.5, 128, True)
-    assert tensor_type("tensor<4x!quant.calibrated<f16<-1.0:1.0>>, 4096 : i64>") == TensorType((4,), "f16")
+    assert tensor_type("tensor<1x3x!quant.uniform<u8:f32, 0.5:128>>") == TensorType((1, 3), "u8", 0.5, 128, True, "f32")
+    assert tensor_type("tensor<4x!quant.calibrated<f16<-1.0:1.0>>, 4096 : i64>") == TensorType(
+        (4,), "f16", expressed="f16"
+    )
     both = signature("(tensor<2xf32>, none) -> (tensor<2x1xf16>, none)")
     assert both == ((TensorType((2,), "f32"), None), (TensorType((2, 1), "f16"), None))
 

@@ -256,7 +256,7 @@ def results(session: Session) -> Results:
 
     ``path`` is null where the model's final.mlir is no file on disk.
     """
-    from tdb_dap.tools.check.blame import first_culprit
+    from tdb_dap.tools.check.causes.blame import first_culprit
 
     withheld = session.debugger.withheld
     if not withheld:

@@ -179,8 +179,11 @@ class Target(Protocol):
         """Bytes of a descriptor of this kind."""
         ...
 
-    def reserved_bits(self, kind: int) -> int:
-        """The bits of a descriptor that mean nothing, as a number."""
+    def reserved_bits(self, kind: int, descriptor: bytes = b"") -> int:
+        """The bits of a descriptor that mean nothing, as a number.
+
+        ``descriptor``: of a command; what is beside fields that it does not use may hold anything and is left out.
+        """
         ...
 
     def is_system(self, kind: int) -> bool:

@@ -51,7 +51,11 @@ def _set_bits(program: Program) -> Iterator[tuple[int, str]]:
         ordinals = np.flatnonzero(columns.kind == kind)
         bits = payload[columns.offset[ordinals][:, None] + np.arange(size)] & mask
         for row in np.flatnonzero(bits.any(axis=1)).tolist():
-            word = int.from_bytes(bits[row].tobytes(), "little")
+            start = int(columns.offset[ordinals[row]])
+            used = program.target.reserved_bits(kind, payload[start : start + size].tobytes())
+            word = int.from_bytes(bits[row].tobytes(), "little") & used
+            if not word:
+                continue
             first = (word & -word).bit_length() - 1
             yield int(ordinals[row]), f"reserved bit {first} is set ({word.bit_count()} such bits)"
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tdb_dap.engine.commands.commands import ENGINES
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.runs import distinct
-from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.program.access_table import SPACES, AccessRows, Column
 
 
 class FloatAccesses:
     """The results of each command that hold floats, and the operands with floats that it may overwrite."""
 
-    def __init__(self, rows: AccessRows) -> None:
+    def __init__(self, rows: AccessRows, engines: NDArray[np.int8]) -> None:
+        """``engines``: of each command, by number in ENGINES."""
         self._rows = rows
+        self._engines = engines
         is_float = rows.views.which(lambda view: view.dtype.is_float)[rows.view]
         self._results: dict[int, dict[int, None]] = {}
         written = np.flatnonzero(rows.is_write & is_float)
@@ -36,8 +40,25 @@ class FloatAccesses:
 
     @property
     def making(self) -> frozenset[int]:
-        """Ordinals of the commands of which not all is known, and of those with a result that holds floats."""
-        return self._rows.irregular | self._results.keys()
+        """Ordinals of the commands of which not all is known, and of those that compute a result that holds floats."""
+        return self._rows.irregular | (self._results.keys() - self._moving)
+
+    @property
+    def _moving(self) -> frozenset[int]:
+        """Ordinals of commands of the DMA engine that leave what one tensor holds, in its format, in another."""
+        rows, kinds = self._rows, self._rows.views.kinds
+        read = np.flatnonzero(~rows.is_write & (self._engines[rows.ordinal] == ENGINES.index("dma")))
+        sources: dict[int, set[int]] = {}
+        for ordinal, view in zip(rows.ordinal[read].tolist(), rows.view[read].tolist(), strict=True):
+            sources.setdefault(ordinal, set()).add(view)
+        moving = set[int]()
+        for ordinal, targets in self._results.items():
+            source = sources.get(ordinal, set())
+            views = [kinds[rows.views.kind[view]] for view in (*source, *targets)]
+            is_plain = all(view.dtype is views[0].dtype and view.layout is not Layout.STREAM for view in views)
+            if len(source) == len(targets) == 1 and is_plain:
+                moving.add(ordinal)
+        return frozenset(moving)
 
     def overwritten(self, ordinal: int) -> list[View]:
         """The operands with floats of which a command may write a byte; perhaps also others of its operands."""

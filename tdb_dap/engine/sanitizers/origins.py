@@ -108,7 +108,7 @@ class Origin(Observer):
     def next_look(self, inspector: Inspector) -> int:
         """Commands with a result of floats, and those that take from a weight with such numbers."""
         if self._looks is None:
-            known = self._accesses = FloatAccesses(inspector.program.access_rows)
+            known = self._accesses = FloatAccesses(inspector.program.access_rows, _engines(inspector))
             takers = self._weights.takers(inspector.program, known) if self._special is NAN else frozenset[int]()
             self._looks = sorted(known.making | takers)
         return next_of(self._looks, inspector.ordinal)
@@ -146,7 +146,7 @@ class Origin(Observer):
     def _known(self, inspector: Inspector, command: Command) -> FloatAccesses | None:
         """The accesses of all commands, where those of this one are known without describing it."""
         if self._accesses is None and (rows := collected_rows(inspector.program)) is not None:
-            self._accesses = FloatAccesses(rows)
+            self._accesses = FloatAccesses(rows, _engines(inspector))
         return self._accesses if self._accesses is not None and self._accesses.are_known(command.ordinal) else None
 
     def _inherited(self, inspector: Inspector, command: Command) -> bool:
@@ -181,6 +181,10 @@ class Origin(Observer):
             return False
         word = np.array([constant.bits & ((1 << constant.dtype.bits) - 1)], constant.dtype.bits_dtype)
         return bool(self._special.test(word, constant.dtype).any())
+
+
+def _engines(inspector: Inspector) -> NDArray[np.int8]:
+    return inspector.program.commands.columns.engine
 
 
 _MERGED = "coeff_merged = true"

@@ -95,10 +95,21 @@ class MappedTensor:
         if not self._is_a_part:
             # The index of a nearest resize in a layer group has the slice of the resized tensor next to its own shape,
             # and in DDR an address that is moved on by it.
-            self.address -= self._moved_on()
-            self.slice_text = ""
-            dtype = self.memory_type.strip("<>").split("x")[-1]
-            self.memory_type = f"<{'x'.join(map(str, self.shape))}x{dtype}>"
+            self._widen()
+
+    def _widen(self) -> None:
+        """Make it all of its tensor."""
+        self.address -= self._moved_on()
+        self.slice_text = ""
+        dtype = self.memory_type.strip("<>").split("x")[-1]
+        self.memory_type = f"<{'x'.join(map(str, self.shape))}x{dtype}>"
+
+    def widened(self) -> MappedTensor:
+        """The whole tensor that it is a part of."""
+        result = copy(self)
+        result.__dict__.pop("view", None)
+        result._widen()
+        return result
 
     def _moved_on(self) -> int:
         """Bytes by which the slice moves the address on in a tensor in DDR."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _REARRANGED = pattern(r"use_3ic_optimize = [1-9]")
 _SHIFTED = pattern(r"indexing_map_s2l = (#map\d*)\b")
+_PADDED = pattern(r'"tpu\.Store".*\bpaddings = \[[\d, ]*[1-9]')
 _MAP = pattern(r"(#map\d*) = affine_map<\((.*)\) -> \((.*)\)>")
 _AXIS = pattern(r"d(\d+)(?: \+ (\d+))?")
 _SHARING = pattern(r'store_mode = "[24]N"')
@@ -63,6 +64,12 @@ class Marks:
         loads = ((number, _SHIFTED.search(line)) for number, line in enumerate(mlir.lines, 1) if maps)
         shifts = {number: maps.get(match[1]) for number, match in loads if match}
         return {number: shift for number, shift in shifts.items() if shift is not None}
+
+    @cached_property
+    def padded(self) -> frozenset[int]:
+        """Lines of stores that pad what they store: they write all of their results, not the part that records name."""
+        lines = self._mlir.lines if self._mlir is not None else ()
+        return frozenset(number for number, line in enumerate(lines, 1) if _PADDED.search(line))
 
 
 def _shift_of(axes: str, places: str) -> tuple[int, ...] | None:

@@ -62,7 +62,8 @@ class OpRecord(Struct, frozen=True, dict=True):
 
     @cached_property
     def results(self) -> tuple[MappedTensor, ...]:
-        return self._values("results")
+        values = self._values("results")
+        return values if self.line not in self.marks.padded else tuple(value.widened() for value in values)
 
     def result(self, index: int) -> MappedTensor | None:
         """Result ``index`` of the op; the compiler's record has an empty entry for one that nobody uses."""

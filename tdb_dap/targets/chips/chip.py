@@ -176,8 +176,11 @@ class Chip(Struct, frozen=True, dict=True):
     def kind_size(self, kind: int) -> int:
         return self._instruction(kind).size
 
-    def reserved_bits(self, kind: int) -> int:
-        return self._instruction(kind).reserved_bits
+    def reserved_bits(self, kind: int, descriptor: bytes = b"") -> int:
+        instruction = self._instruction(kind)
+        # Compilers leave what was on their stack in the source of a move that fills with a constant.
+        is_fill = bool(descriptor) and bool(self.fields(kind, descriptor).get("fill_constant_en"))
+        return instruction.reserved_bits & ~(instruction.bits_after_source if is_fill else 0)
 
     def is_system(self, kind: int) -> bool:
         family = FAMILIES.get(self._instruction(kind).register)

@@ -32,6 +32,7 @@ _HEAD_BYTES = 16
 _PACKET_BYTES = 8
 """Bytes of the heading of a packet: mark of the chip, bytes of the descriptor, engine, zeros."""
 
+_SOURCE_END = "src_start_addr_h"
 _RESERVED = re.compile(r"(rsvd|opt_rsv|rese?r[ev]*d?|Reserved|reversed)_?\d*$")
 
 
@@ -87,6 +88,13 @@ class Instruction(Struct, frozen=True, dict=True):
             if not _RESERVED.match(name):
                 named |= ((1 << width) - 1) << bit
         return ~named & ((1 << 8 * self.size) - 1)
+
+    @cached_property
+    def bits_after_source(self) -> int:
+        """The reserved bits directly after the address of a source, as a number."""
+        ends = {bit + width for name, bit, width in self.fields if name.startswith(_SOURCE_END)}
+        after = [(bit, width) for name, bit, width in self.fields if _RESERVED.match(name) and bit in ends]
+        return sum(((1 << width) - 1) << bit for bit, width in after)
 
     def decode(self, descriptor: bytes) -> dict[str, int]:
         """Every named field of one descriptor; reserved bits are left out."""

@@ -19,7 +19,6 @@ from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.arithmetic.sums import weighted as weighted_windows
 from tdb_dap.targets.arithmetic.sums import window_sums
 from tdb_dap.targets.arithmetic.windows import Windows, border, offsets, padded, taps
-from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import pooling as op
 from tdb_dap.targets.rules import Extremum
 from tdb_dap.targets.semantics.finish import channel_scale, finite_half, rectified, requantisation, scaled, table_of

@@ -16,7 +16,7 @@ from tdb_dap.engine.files.atomic_files import refuse_unwritable
 from tdb_dap.errors import BadInput, TdbError
 
 if TYPE_CHECKING:
-    from tdb_dap.tools.check.checking import CheckOptions
+    from tdb_dap.tools.check.options import CheckOptions
     from tdb_dap.tools.check.schema import Report
 
 _FORMATS = (".json", ".md", ".html", *reports.FINDINGS)
@@ -105,7 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
     reports.refuse(arguments.report, _FORMATS, arguments.write_baseline)
     if arguments.dump:
         refuse_unwritable(arguments.dump_file)
-    from tdb_dap.tools.check.checking import CheckOptions, check
+    from tdb_dap.tools.check.checking import check
+    from tdb_dap.tools.check.options import CheckOptions
     from tdb_dap.tools.check.results import write_tensors
     from tdb_dap.tools.check.text import console
 

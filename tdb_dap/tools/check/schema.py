@@ -13,6 +13,9 @@ from tdb_dap.tools.sanitize.schema import SanitizerReport
 RULE = "mismatch"
 """Rule of a finding that is a tensor that differs."""
 
+ROUNDED = "what differs was inherited, or is what the format costs"
+"""Note of a tensor that is beyond its limits and passes."""
+
 BlameKind = Literal["at fault", "overwritten", "race", "input", "inherits", "accumulates", "unclear"]
 
 ORIGINS: tuple[BlameKind, ...] = ("at fault", "overwritten", "race", "input")

@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tdb_dap.engine.reference.metrics import similarity_text
 from tdb_dap.engine.rendering.printable import aligned, counted, fitted, table_row
-from tdb_dap.tools.check.schema import ORIGINS, RULE, LayerRow, Report, Row
-from tdb_dap.tools.check.shadows import lines as shadow_lines
+from tdb_dap.tools.check.causes.shadows import lines as shadow_lines
+from tdb_dap.tools.check.schema import ORIGINS, ROUNDED, RULE, LayerRow, Report, Row
 from tdb_dap.tools.findings.findings import Findings
-from tdb_dap.tools.profile import text as profiles
-from tdb_dap.tools.sanitize import text as sanitizers
 
 COLUMNS = ("line", "op", "tensor", "verdict", "cosine", "euclidean", "max difference", "ULP", "bad", "blame")
 
@@ -55,7 +53,9 @@ def headline(report: Report) -> str:
     """Outcome of the check in one line."""
     failed = report.failures
     compared = report.count("pass") + report.count("fail")
-    counts = f"{counted(compared, 'tensor')} compared, {len(failed):,} differ, {not_compared(report)}"
+    rounded = {row.name for row in report.rows if row.note == ROUNDED and row.role != "operand"}
+    only = f", {len(rounded):,} only by rounding" if rounded else ""
+    counts = f"{counted(compared, 'tensor')} compared, {len(failed):,} differ{only}, {not_compared(report)}"
     weights = report.weights
     if weights is not None and weights.equal and not weights.differ:
         counts += f"; {counted(weights.equal, 'weight')} as compiled"
@@ -97,7 +97,8 @@ def shape_notes(report: Report) -> list[str]:
 
 
 def _is_of_shape(row: Row) -> bool:
-    return row.role != "operand" and (row.verdict == "pass" or row.reason in ("other size", "other shape"))
+    is_other = row.verdict == "pass" and row.note != ROUNDED
+    return row.role != "operand" and (is_other or row.reason in ("other size", "other shape"))
 
 
 def weight_notes(report: Report) -> list[str]:
@@ -208,10 +209,14 @@ def console(report: Report, findings: Findings, lists_all: bool = False, width: 
     if shadows := list(shadow_lines(report.rows, lists_all, width)):
         yield from ("", *shadows)
     if report.profiled is not None:
+        from tdb_dap.tools.profile import text as profiles  # only that choice of the command needs it
+
         yield from ("", *profiles.lines(report.profiled, limit=None if lists_all else profiles.MOST_OPS, width=width))
     if is_long:
         yield from ("", headline(report))
     if report.sanitized is not None:
+        from tdb_dap.tools.sanitize import text as sanitizers  # only that choice of the command needs it
+
         of_sanitizers = [finding for finding in findings.findings if finding.rule != RULE]
         known = [number for number, finding in enumerate(of_sanitizers) if finding.is_known]
         yield from ("", *sanitizers.lines(report.sanitized, known))
@@ -235,10 +240,14 @@ def markdown(report: Report) -> str:
     if report.layers:
         lines += ["## By layer of the original model", "", *_grid(LAYER_COLUMNS, map(layer_cells, report.layers)), ""]
     if report.sanitized is not None:
+        from tdb_dap.tools.sanitize import text as sanitizers  # only that choice of the command needs it
+
         lines += ["## Sanitizers", "", f"**{sanitizers.headline(report.sanitized)}**", ""]
         lines += [f"- {line}" for line in list(sanitizers.lines(report.sanitized))[:-1]]
         lines += [""] * bool(report.sanitized.findings)
     if report.profiled is not None:
+        from tdb_dap.tools.profile import text as profiles  # only that choice of the command needs it
+
         lines += ["## Where the time goes", "", *profiles.sections(report.profiled, "### Memory"), ""]
     return "\n".join([*lines, "## All tensors", "", *_grid(COLUMNS, map(cells, report.rows)), ""])
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tdb_dap.engine.compare import tdb_profile
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.check.checking import CheckOptions, resolved
+from tdb_dap.tools.check.options import CheckOptions, resolved
 from tdb_dap.tools.programs import remark_sources
 
 

@@ -252,19 +252,26 @@ def executed(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp] |
     return judged
 
 
-def judge_call(op: MlirOp, call: Call, results: Mapping[int, Array]) -> Iterator[Judged]:
-    """An op on its operands, by the variant of it that fits. ``results``: what was computed, by the result's number."""
-    verdicts = list(_judged_as_written(op, call, results))
+def judge_call(
+    op: MlirOp, call: Call, results: Mapping[int, Array], computed: Sequence[Array] | None = None
+) -> Iterator[Judged]:
+    """An op on its operands, by the variant of it that fits. ``results``: what was computed, by the result's number.
+
+    ``computed``: the exact results, where they are known already.
+    """
+    verdicts = list(_judged_as_written(op, call, results, computed))
     for variant in call.variants:
         if any(one.verdict == "bug" for one in verdicts):
-            other = list(_judged_as_written(op, variant, results))
+            other = list(_judged_as_written(op, variant, results, None))
             verdicts = verdicts if any(one.verdict == "bug" for one in other) else other
     yield from verdicts
 
 
-def _judged_as_written(op: MlirOp, call: Call, results: Mapping[int, Array]) -> Iterator[Judged]:
+def _judged_as_written(
+    op: MlirOp, call: Call, results: Mapping[int, Array], computed: Sequence[Array] | None
+) -> Iterator[Judged]:
     try:
-        computed = compute(call)
+        computed = compute(call) if computed is None else computed
     except NoGolden as reason:
         yield Judged(names(op)[0], op, "unknown", str(reason))
         return

@@ -12,11 +12,8 @@ from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
 from tdb_dap.system.notices import notice
-from tdb_dap.tools.golden.compilation import find
+from tdb_dap.tools.golden.compilation import Files, find
 from tdb_dap.tools.golden.level import Level
-
-SUFFIX = ".mlir"
-"""Ending of a reference that is computed."""
 
 _MOST_NAMED = 6
 
@@ -57,7 +54,12 @@ def numbers(words: Mapping[str, Array], tensors: Sequence[Tensor]) -> dict[str, 
 
 def text_of(context: Path) -> Path:
     """The .mlir of the tpu stage of a compilation; BadInput if it is not there."""
-    path = find(context).get("tpu_mlir")
+    return text_in(find(context), context)
+
+
+def text_in(files: Files, context: Path) -> Path:
+    """As ``text_of``; ``files``: of the compilation in that directory."""
+    path = files.get("tpu_mlir")
     if path is None:
         raise BadInput(f"{context}: the ..._tpu.mlir of its compilation is missing; compile with model_deploy --debug")
     return path

@@ -107,7 +107,7 @@ def _race(program: Program) -> str:
     """The first race of a program; empty if it has none, or is too long to be looked at for it."""
     if not program.has_waits or len(program.commands) > _MOST_LOOKED_AT:
         return ""
-    from tdb_dap.engine.sanitizers.hazards import hazards  # takes milliseconds to load, and long programs need it not
+    from tdb_dap.engine.sanitizers.hazards import hazards
 
     finding = next(hazards(program), None)
     return finding.text if finding is not None else ""

@@ -18,11 +18,11 @@ from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.tools.golden.compilation import find
-from tdb_dap.tools.golden.judging import judge_call
+from tdb_dap.tools.golden.judging import Judged, judge_call
 from tdb_dap.tools.golden.level import Level, names, wide
 from tdb_dap.tools.golden.library import NoGolden, compute
 from tdb_dap.tools.golden.lowering import counterpart
-from tdb_dap.tools.golden.reference import text_of
+from tdb_dap.tools.golden.reference import text_in
 
 _MOST_BETWEEN = 16
 """Ops that are computed between tensors of the chip."""
@@ -56,14 +56,14 @@ class Shadow:
     """
 
     def __init__(self, context: Path, inputs: Mapping[str, Array]) -> None:
-        files = find(context)
+        self.files = files = find(context)
         chip = chips().get(files.properties.get("chip", "").upper())
         if chip is not None and not chip.has_golden:
             raise BadInput(
                 f"{context}: the arithmetic of ops that are compiled for {chip.name} is not known apart from its "
                 "commands; compare with the compiler's *_tpu_outputs.npz"
             )
-        self.level = Level("tpu", text_of(context))
+        self.level = Level("tpu", text_in(files, context))
         self.inputs = {name: wide(inputs[name]) for name in self.level.inputs() if name in inputs}
         if len(self.inputs) < len(list(self.level.inputs())):
             raise BadInput(f"{self.level.path}: its inputs are {', '.join(self.level.inputs())}; give --inputs X.npz")
@@ -141,21 +141,36 @@ class Shadow:
         arrays, missing = self.level.run(known, True, sorted(gap, key=lambda one: one.line))
         return None if missing else arrays.get(name)
 
-    def of(self, name: str, chip: Mapping[str, Array]) -> Shadowed | None:
-        """A tensor of the chip with its shadows; ``chip``: what it computed, by name. None without a golden."""
+    def judged(self, name: str, chip: Mapping[str, Array]) -> Judged | None:
+        """The verdict on what the op of a tensor of the chip did with the operands that it had; None without a golden.
+
+        ``chip``: what it computed, by name.
+        """
+        exact = self._exact(name, chip)
+        return exact[1] if exact is not None else None
+
+    def _exact(self, name: str, chip: Mapping[str, Array]) -> tuple[Array, Judged | None] | None:
+        """A tensor of the chip as it follows from the operands that its op had, and the verdict on it."""
         op = self.level.by_name.get(name)
-        if op is None or op.name == "top.Input" or name not in chip or name not in self.ideal:
+        if op is None or op.name == "top.Input" or name not in chip:
             return None
         place = names(op).index(name)
         try:
             call = self.level.call(op, {**self.inputs, **chip})
-            exact = compute(call)[place]
-        except (NoGolden, IndexError):
+            computed = compute(call)
+        except NoGolden:
             return None
-        ideal = self.ideal[name]
-        if not exact.size or exact.size != ideal.size or exact.size != np.size(chip[name]):
+        if place >= len(computed) or not computed[place].size or computed[place].size != np.size(chip[name]):
             return None
-        judged = next(judge_call(op, call, {place: chip[name]}), None)
+        return computed[place], next(judge_call(op, call, {place: chip[name]}, computed), None)
+
+    def of(self, name: str, chip: Mapping[str, Array]) -> Shadowed | None:
+        """A tensor of the chip with its shadows; ``chip``: what it computed, by name. None without a golden."""
+        ideal = self.ideal.get(name)
+        known = None if ideal is None else self._exact(name, chip)
+        if ideal is None or known is None or known[0].size != ideal.size:
+            return None
+        exact, judged = known
         actual, ideal = (np.reshape(wide(one), exact.shape) for one in (chip[name], ideal))
         with np.errstate(all="ignore"):
             distance = np.nan_to_num(np.abs(actual - ideal), nan=np.inf)

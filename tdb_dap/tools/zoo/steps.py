@@ -56,7 +56,8 @@ def _model(case: Case, with_reference: bool = False) -> ModelOptions:
 
 
 def _check(case: Case) -> Outcome:
-    from tdb_dap.tools.check.checking import CheckOptions, check
+    from tdb_dap.tools.check.checking import check
+    from tdb_dap.tools.check.options import CheckOptions
     from tdb_dap.tools.check.text import headline
 
     result = check(CheckOptions(_model(case, with_reference=True), mode="standalone", pictures=True))

@@ -15,9 +15,10 @@ from tdb_dap.engine.reference.comparison import compare
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.engine.rendering.printable import aligned, fitted
 from tdb_dap.tools.check.results import Looked
-from tdb_dap.tools.check.schema import Blame, Key, Numbers, Row, Shadows
+from tdb_dap.tools.check.schema import ROUNDED, Blame, Key, Numbers, Row, Shadows
 
 if TYPE_CHECKING:
+    from tdb_dap.tools.golden.judging import Judged
     from tdb_dap.tools.shadow.shadow import Shadow
 
 _COLUMNS = ("line", "op", "tensor", "chip", "expected", "ideal", "made here", "inherited", "means")
@@ -29,7 +30,6 @@ _RESEMBLING = 0.9
 """Cosine of an output from which on it is what the net should give, less what its formats cost."""
 _COSINE, _EUCLIDEAN = 0.99, 0.9
 """Least similarities that the compiler asks of the outputs of a bmodel and its interpreter, by default."""
-_INHERITED = "what differs was inherited, or is what the format costs"
 
 
 def with_shadows(
@@ -83,14 +83,16 @@ def without_accumulated(
     from tdb_dap.tools.shadow.shadow import Shadow
 
     shadow = Shadow(context, inputs)
-    if not is_own(context, reference):
+    own = shadow.files.get("tpu_output")
+    if own is None or not own.samefile(reference):
         return list(rows)
     tensors = read_npz(reference)
     if not all(name in tensors and _are_equal(tensors[name], array) for name, array in shadow.inputs.items()):
         return list(rows)
-    explained = {
-        one.name for one in executed(shadow.level, tensors) if one.verdict in ("exact", "quantisation", "overflow")
-    }
+    failed = {row.name.removeprefix(_LOADED) for row in rows if row.verdict == "fail"}
+    ops = {op.line: op for name in failed if (op := shadow.level.by_name.get(name)) is not None}
+    judged = executed(shadow.level, tensors, [ops[line] for line in sorted(ops)])
+    explained = {one.name for one in judged if one.verdict in ("exact", "quantisation", "overflow")}
     far = {row.name for row in rows if row.name in outputs and row.numbers is not None and not _is_like(row.numbers)}
     chip, right = _chip_of(shadow, looked), frozenset[str]()
     while True:
@@ -128,7 +130,7 @@ def is_near(row: Row) -> bool:
 
 def passed(row: Row) -> Row:
     """The row of a tensor that differs although no op is wrong."""
-    return replace(row, verdict="pass", complaints=(), blame=None, note=_INHERITED)
+    return replace(row, verdict="pass", complaints=(), blame=None, note=ROUNDED)
 
 
 def _first_wrong(rows: Sequence[Row]) -> list[Row]:
@@ -139,7 +141,7 @@ def _first_wrong(rows: Sequence[Row]) -> list[Row]:
 
 def _is_unjudged(shadow: Shadow, name: str, chip: Mapping[str, Array]) -> bool:
     """Whether there is no golden of the op that computes a tensor."""
-    judged = _shadow(shadow, name, chip)
+    judged = shadow.judged(name, chip)
     return judged is None or judged.verdict == "unknown"
 
 
@@ -161,11 +163,11 @@ def _judged(
     rows show their shadows. ``right``: tensors without a golden whose ops are right with the reference's operands.
     """
     chip = _chip_of(shadow, comparisons)
-    known: dict[str, Shadows | None] = {}
+    known: dict[str, Shadows | Judged | None] = {}
 
-    def of(name: str) -> Shadows | None:
+    def of(name: str) -> Shadows | Judged | None:
         if name not in known:
-            known[name] = _shadow(shadow, name, chip)
+            known[name] = shadow.judged(name, chip) if explained is not None else _shadow(shadow, name, chip)
         return known[name]
 
     results = (row for row in rows if row.role != "operand")
@@ -189,7 +191,7 @@ def _judged(
             is_explained = False
         held = not is_copy or holds(read.get(row.key), chip.get(name))
         one = row if is_after or not held else _settled(row, is_explained, judged.reason if judged and is_bug else "")
-        settled.append(one if is_copy or explained is not None else replace(one, shadow=of(name)))
+        settled.append(replace(one, shadow=judged) if isinstance(judged, Shadows) and not is_copy else one)
     return settled
 
 
@@ -206,7 +208,7 @@ def _settled(row: Row, is_explained: bool, fault: str) -> Row:
         return replace(row, verdict="fail", complaints=complaints)
     if row.verdict == "pass" or not is_explained:
         return row
-    return replace(row, verdict="pass", complaints=(), blame=None, note=_INHERITED)
+    return replace(row, verdict="pass", complaints=(), blame=None, note=ROUNDED)
 
 
 def _chip_of(shadow: Shadow, comparisons: Sequence[Looked]) -> dict[str, Array]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tdb_dap.engine.compare.dataflow import Producers
-from tdb_dap.tools.check.overwriting import Writers
+from tdb_dap.tools.check.causes.overwriting import Writers
 from tdb_dap.tools.check.schema import ORIGINS, Blame, Row
 
 if TYPE_CHECKING:
