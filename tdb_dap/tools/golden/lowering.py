@@ -149,7 +149,8 @@ def _cut_bias(main: MlirOp, after: Level) -> str:
     if not channels.size:
         return ""
     first, more = int(channels[0]), f" and {channels.size - 1} more" if channels.size > 1 else ""
-    return f"the bias of channel {first}{more} ends at {words[first]:,.0f}, where {kind.storage} ends: keep the op in float"
+    end = f"{words[first]:,.0f}, where {kind.storage} ends"
+    return f"the bias of channel {first}{more} ends at {end}: keep the op in float"
 
 
 def _kinds(after: Level, op: MlirOp) -> tuple[TensorType | None, ...]:
