@@ -37,6 +37,11 @@ REASONS = (
     ("tools/doctor/*", r"tdb_dap\..*", "what cannot be loaded is a finding"),
     ("tools/*", r"tdb_dap\.tools\..*", "only that choice of the command needs it"),
     ("tools/check/checking.py", r"tdb_dap\.engine\.sanitizers(\..*)?", "only a check with sanitizers needs them"),
+    (
+        "tools/run/running.py",
+        r"tdb_dap\.engine\.sanitizers\..*",
+        "a long program is not searched for races",
+    ),
     ("tools/patch/editor.py", r"tdb_dap\.engine\..*", "only a change of commands by name needs it"),
     (
         "engine/machine/host_subnets.py",

@@ -94,6 +94,19 @@ def test_a_reference_of_the_inputs_alone_gives_no_verdict(toy: Toy) -> None:
     assert "no result of an op and no output was compared: the reference holds only x" in done.stderr
 
 
+def test_a_check_that_does_not_reach_the_outputs_names_them(toy: Toy, tmp_path: Path) -> None:
+    """An op without a golden, or a reference that was cut off: what passes is not the net."""
+    output, arrays = output_of(toy), reference_of(toy)
+    del arrays[output]
+    reference = tmp_path / "partial.npz"
+    write_npz(reference, arrays)
+    done = check(toy, "--reference", reference)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0].endswith(f"; output {output} not compared")
+    assert "not compared" not in check(toy).stdout.splitlines()[0].rpartition(")")[2]
+    assert "; output" not in check(toy, "--except", output).stdout.splitlines()[0], "left out on purpose"
+
+
 def test_a_reference_by_another_layout_is_compared_transposed(toy: Toy, tmp_path: Path) -> None:
     arrays = reference_of(toy)
     arrays["conv8_Conv"] = np.ascontiguousarray(arrays["conv8_Conv"].transpose(0, 2, 3, 1))

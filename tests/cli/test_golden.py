@@ -19,8 +19,10 @@ from tdb_dap.tools.check.causes import shadows
 from tdb_dap.tools.check.results import Looked
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.golden import judging, reference
+from tdb_dap.tools.golden.calls import Golden
 from tdb_dap.tools.golden.judging import Judged
 from tdb_dap.tools.golden.level import Level
+from tdb_dap.tools.golden.library import GOLDENS, INTEGER, Call, NoGolden
 from tdb_dap.tools.triage.triaging import triage
 from tests.command_line import tdb_dap
 from tests.triage_case import Compiled
@@ -113,6 +115,77 @@ def test_roundings_that_the_reference_makes_add_up_as_well(toy: Compiled, monkey
     assert (done.returncode, done.stdout.split(" (")[0]) == (1, "fail: first to differ is conv8_Conv")
 
 
+@pytest.mark.parametrize(("factor", "code"), [(0.95, 0), (0.85, 1)])
+def test_outputs_alone_are_judged_by_the_ops_of_the_chip(factor: float, code: int, toy: Compiled) -> None:
+    """A reference that holds no other tensor: as near as the compiler wants it, and no op is wrong."""
+    outputs = {name: one for name, one in read_npz(toy.tpu_outputs).items() if name.endswith("_f32")}
+    write_npz(toy.tpu_outputs, {name: one * np.float32(factor) for name, one in outputs.items()})
+    check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--reference", toy.tpu_outputs)
+    done = tdb_dap(*check)
+    assert done.returncode == code, done.stdout
+    assert ("; the reference holds no result of an op before it; 1 tensor compared" in done.stdout) == bool(code)
+    assert tdb_dap(*check, "--tolerance", "euclidean=0.99").returncode == 1, "limits that the user gives are kept"
+    toy.spoil_bmodel()
+    assert tdb_dap(*check).returncode == 1
+
+
+@pytest.mark.parametrize("options", [(), ("--blame",)])
+def test_what_the_formats_cost_blames_no_op(options: tuple[str, ...], toy: Compiled) -> None:
+    """INT8 compared with the float model: what differs is no fault, and no pass either."""
+    reference = toy.folder / "toy_top_outputs.npz"
+    name = "softmax16_Softmax"
+    assert name in read_npz(reference)
+    inputs = toy.folder / "toy_in_f32.npz"
+    check = ("check", toy.context, "--inputs", inputs, "--reference", reference, *options, "--tolerance", "ulp=0")
+    done = tdb_dap(*check)
+    assert done.returncode == 1
+    assert done.stdout.startswith("differs by accumulated rounding; no op at fault"), done.stdout
+    assert tdb_dap(*check, "--fail-on", "op").returncode == 0
+    toy.spoil_bmodel()
+    done = tdb_dap(*check)
+    assert done.returncode == 1
+    assert done.stdout.startswith("fail: first "), done.stdout
+
+
+def of_averages(golden: Golden) -> Golden:
+    """A golden of poolings that knows no maximum."""
+
+    def known(call: Call) -> Array | tuple[Array, ...]:
+        if call.get("pool_mode") == "Max":
+            raise NoGolden("no golden function")
+        return golden(call)
+
+    return known
+
+
+def test_an_op_without_a_golden_is_judged_with_the_references_operands(
+    toy: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As look-up tables of bfloat16: what goes in is off by roundings that add up, and so is what comes out."""
+    name = "maxpool5_MaxPool"
+    arrays = read_npz(toy.tpu_outputs)
+    write_npz(toy.tpu_outputs, {name: one if name == "x" else one * np.float32(0.95) for name, one in arrays.items()})
+    check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--reference", toy.tpu_outputs)
+    judged = judging.executed
+
+    def sound(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp]) -> list[Judged]:
+        return [
+            replace(one, verdict="unknown" if one.name == name else "quantisation")
+            for one in judged(level, tensors, ops)
+        ]
+
+    monkeypatch.setattr("tdb_dap.tools.golden.judging.executed", sound)
+    for goldens in (GOLDENS, INTEGER):
+        monkeypatch.setitem(goldens, "tpu.Pool2D", of_averages(goldens["tpu.Pool2D"]))
+    done = tdb_dap(*check)
+    assert (done.returncode, done.stdout.split(",")[0]) == (0, "pass: 20 tensors compared"), done.stdout
+    arrays[name] = 1.2 * arrays[name]  # the op does not compute that of the reference's operands
+    write_npz(toy.tpu_outputs, {name: one if name == "x" else one * np.float32(0.95) for name, one in arrays.items()})
+    done = tdb_dap(*check)
+    assert done.returncode == 1
+    assert done.stdout.startswith(f"fail: first to differ is {name} (tpu.Pool2D"), done.stdout
+
+
 def test_a_reference_for_other_inputs_is_no_rounding(toy: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
     judged = judging.executed
 
@@ -153,6 +226,16 @@ def test_parts_of_several_cores_are_one_tensor() -> None:
     assert shadows.holds(looked([1.5, 2.5, 3, 4], 0.5, "operand"), whole)
     assert not shadows.holds(looked([1.5, 2.6, 3, 4], 0.5, "operand"), whole), "overwritten since"
     assert not shadows.holds(looked([1.5, 2.5, 3, 4], 1, "operand"), whole)
+
+
+def test_what_ops_only_read_is_known_as_a_tensor_of_the_chip() -> None:
+    """The compiler reshapes a product into what a later op reads: no op computes it by its name."""
+    read = looked([1.5, 2, 3, 4], 1, "operand")
+    assert shadows._operands_of([read])["y"].tolist() == [1.5, 2, 3, 4]
+    parts = [looked([1.5, 2, 3, 4], 0.5, "operand"), looked([1, 2, 3, 4.5], 0.5, "operand", line=2)]
+    assert shadows._operands_of(parts)["y"].tolist() == [1.5, 2, 3, 4.5]
+    assert shadows._operands_of(parts[:1]) == {}, "a part of it"
+    assert shadows._operands_of([looked([1.5, 2, 3, 4], 1)]) == {}
 
 
 def without_scratch(toy: Compiled) -> None:

@@ -12,12 +12,16 @@ import pytest
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz, write_npz
+from tdb_dap.tools.golden.judging import Judged
 from tdb_dap.tools.golden.level import Level
 from tdb_dap.tools.golden.library import GOLDENS
 from tdb_dap.tools.patch.editor import Editor
 from tdb_dap.tools.programs import open_program
 from tdb_dap.tools.report_schema import read
+from tdb_dap.tools.triage.calibration import is_of_model
+from tdb_dap.tools.triage.outputs import differing_output, outputs_of
 from tdb_dap.tools.triage.schema import Triage
+from tdb_dap.tools.triage.stages import Stage
 from tests.command_line import tdb_dap
 from tests.samples import case
 from tests.triage_case import Compiled
@@ -137,6 +141,36 @@ def test_a_threshold_of_the_calibration_that_is_too_small_is_told_from_a_fault(t
     assert (found.verdict, found.stage, found.tensor) == ("calibration", "tpu", "conv8_Conv")
     assert "threshold in the calibration table is too small" in found.sentence
     assert found.is_wrong
+
+
+def test_numbers_that_errors_have_moved_beyond_a_threshold_are_no_fault_of_the_table(toy: Compiled) -> None:
+    """A threshold that holds all numbers of the model: a larger one would not help."""
+    toy.spoil_calibration()
+    level = Level("tpu", toy.tpu)
+    kind = level.type_named("conv8_Conv")
+    assert kind is not None
+    assert kind.bounds is not None
+    numbers = np.linspace(*kind.bounds, 100)
+    cut = Judged("conv8_Conv", level.by_name["conv8_Conv"], "quantisation", saturated=0.4)
+    stage = Stage("tpu", level=level)
+    assert not is_of_model(cut, stage, Stage("top", tensors={"conv8_Conv": numbers}))
+    assert is_of_model(cut, stage, Stage("top", tensors={"conv8_Conv": 2 * numbers}))
+    assert not is_of_model(cut, stage, Stage("top", tensors={"conv8_Conv": 1.1 * numbers})), "a tenth of it, not 40%"
+    assert is_of_model(cut, stage, Stage("top")), "the model's numbers are not known"
+    assert is_of_model(cut, stage, None)
+
+
+@pytest.mark.parametrize(("factor", "differs"), [(1.0, False), (-1.0, True)])
+def test_a_dynamic_bmodel_with_another_output_is_not_passed_over(factor: float, differs: bool, toy: Compiled) -> None:
+    """Its ops cannot be judged, but the run has its outputs."""
+    level = Level("tpu", toy.tpu)
+    tensors = read_npz(toy.tpu_outputs)
+    output = next(name for name in outputs_of(level) if name in tensors)
+    tpu = Stage("tpu", level=level, tensors=tensors)
+    bmodel = Stage("bmodel", tensors={output: factor * tensors[output]}, is_dynamic=True)
+    assert bool(differing_output([tpu, bmodel])) == differs
+    bmodel.is_dynamic = False
+    assert not differing_output([tpu, bmodel]), "its ops are judged"
 
 
 def test_a_compilation_that_broke_off_is_judged_as_far_as_it_went(toy: Compiled) -> None:

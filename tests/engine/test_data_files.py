@@ -154,3 +154,17 @@ def test_a_reference_that_is_computed_needs_no_inputs(tmp_path: Path) -> None:
         assert not debugger.machine.inputs
         assert debugger.withheld == ""
         assert debugger.reference is not None
+
+
+@pytest.mark.parametrize("factor", [1.0, -1.0])
+def test_a_quantised_input_is_compared_in_numbers(factor: float, tmp_path: Path) -> None:
+    """The scale of an input leads from numbers to words, that of an output from words to numbers."""
+    model = case("toy_bm1684x_int8qio").path
+    numbers = np.random.default_rng(3).standard_normal((1, 3, 32, 32)).astype(np.float32).clip(-1, 1)
+    np.savez(tmp_path / "input.npz", x=numbers)
+    np.savez(tmp_path / "reference.npz", x=np.float32(factor) * numbers, **np.load(model / "runtime.npz"))
+    with tdb_dap.open(model, inputs=tmp_path / "input.npz", reference=tmp_path / "reference.npz") as debugger:
+        tensor = debugger.program.inputs[0]
+        assert tensor.scale > 1
+        assert debugger.reference is not None
+        assert debugger.reference.other_inputs(debugger.machine) == ([] if factor == 1 else ["x"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import shutil
 from pathlib import Path
 
@@ -98,6 +99,38 @@ def test_of_several_compilations_each_has_its_own_files(tmp_path: Path) -> None:
     assert Context.find(folder / "c.cvimodel.xz").locations is None
     with pytest.raises(BadInput, match="2 models are here"):
         Context.find(folder)
+
+
+def test_the_compilation_of_final_mlir_names_the_reference(tmp_path: Path) -> None:
+    """A compilation for another chip in the same directory has its own; what no other text names may be anyone's."""
+    folder = work_folder(
+        tmp_path,
+        {"model.cvimodel.xz": "duo.cvimodel.xz", "final.mlir": "duo/final.mlir", "tensor_info.txt": "duo_info.txt"},
+    )
+    own, other = (folder / f"toy_{name}_sym_tpu_outputs.npz" for name in ("cv181x_int8", "bm1684_int8"))
+    for name in ("toy_bm1684_int8_sym_tpu.mlir", "toy_in_f32.npz", "net_in_f32.npz", own.name, other.name):
+        (folder / name).touch()
+    context = Context.find(folder / "duo.cvimodel.xz")
+    assert (context.reference, context.inputs) == (own, folder / "toy_in_f32.npz")
+    own.unlink()
+    assert Context.find(folder / "duo.cvimodel.xz").reference is None, "the only one is that of the other compilation"
+    (folder / "toy_bm1684_int8_sym_tpu.mlir").unlink()
+    assert Context.find(folder / "duo.cvimodel.xz").reference == other, "no text says whose it is"
+
+
+def test_a_model_is_known_by_its_content_and_not_by_its_name(tmp_path: Path) -> None:
+    """The compiler takes any name, and cuts as many characters from it as .cvimodel has."""
+    names = {"model.cvimodel.xz": "x", "final.mlir": "duo/final.mlir", "tensor_info.txt": "d_tensor_info.txt"}
+    folder = work_folder(tmp_path, {**names, "input.npz": "toy_in_f32.npz"})
+    (folder / "duo.bmodel").write_bytes(lzma.decompress((folder / "x").read_bytes()))
+    for given in (folder, folder / "duo", folder / "duo.bmodel"):
+        context = Context.find(given)
+        assert context.bmodel == folder / "duo.bmodel"
+        assert (context.mlir, context.locations) == (folder / "duo" / "final.mlir", folder / "d_tensor_info.txt")
+    (folder / "duo.bmodel").write_bytes(b"another kind of model")
+    assert Context.find(folder / "duo.bmodel").locations is None
+    with pytest.raises(BadInput, match=r"no compilation\.bmodel in this directory"):
+        Context.find(folder / "duo")
 
 
 TWICE = """#loc = loc(unknown)

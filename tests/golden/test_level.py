@@ -11,6 +11,7 @@ from tdb_dap.tools.golden.activations import gelu, gelu_by_tanh
 from tdb_dap.tools.golden.formats import rounded
 from tdb_dap.tools.golden.judging import executed
 from tdb_dap.tools.golden.level import Level
+from tdb_dap.tools.golden.lowering import lowered
 from tests.made_compilation import Made, dense
 
 
@@ -81,3 +82,48 @@ def test_one_chip_makes_zeros_of_subnormal_numbers(chip: str, flushed: str, tmp_
     }
     verdicts = {name: executed(level, {"x": x, "y": result})[0].verdict for name, result in numbers.items()}
     assert verdicts == {"kept": "quantisation", "flushed": flushed, "too many": "bug"}
+
+
+CONVOLUTION = "dilations = [1, 1], do_relu = false, group = 1 : i64, kernel_shape = [1, 1], pads = [0, 0, 0, 0]"
+IMPORTED = f"""module @net {{
+  func.func @main(%arg0: tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {{
+  %0 = "top.Input"(%arg0) : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> loc("x")
+  %1 = "top.Weight"() : () -> tensor<2x2x1x1xf32> loc("w")
+  %2 = "top.Weight"() : () -> tensor<2xf32> loc("b")
+  %3 = "top.Conv"(%0, %1, %2) {{{CONVOLUTION}, strides = [1, 1]}} : (tensor<1x2x8x8xf32>, tensor<2x2x1x1xf32>, \
+tensor<2xf32>) -> tensor<1x2x8x8xf32> loc("y")
+  return %3 : tensor<1x2x8x8xf32>
+}}
+}}
+"""
+QUANTISED = f"""module @net attributes {{module.chip = "bm1684"}} {{
+  func.func @main(%arg0: tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {{
+  %0 = "top.Input"(%arg0) : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8x!quant.uniform<i8:f32, 0.01>> loc("x")
+  %1 = "top.Weight"() : () -> tensor<2x2x1x1xi8> loc("w")
+  %2 = "top.Weight"() : () -> tensor<2xi16> loc("b")
+  %3 = "tpu.Conv2D"(%0, %1, %2) {{{CONVOLUTION}, quant_mode = #tpu<rq_mode OnlyShift>, round_mode = \
+#tpu<round_mode HalfUp>, rshift = [9], strides = [1, 1]}} : (tensor<1x2x8x8x!quant.uniform<i8:f32, 0.01>>, \
+tensor<2x2x1x1xi8>, tensor<2xi16>) -> tensor<1x2x8x8x!quant.uniform<i8:f32, 0.02>> loc("y")
+  return %3 : tensor<1x2x8x8x!quant.uniform<i8:f32, 0.02>>
+}}
+}}
+"""
+
+
+@pytest.mark.parametrize(("bias", "verdict"), [(-43065, "bug"), (-21000, "quantisation")])
+def test_a_bias_that_is_cut_off_is_named(bias: int, verdict: str, tmp_path: Path) -> None:
+    """The compiler stores it in 16 bits, whatever it is; the chip computes with what is left of it."""
+    for name, text in (("net.mlir", IMPORTED), ("net_tpu.mlir", QUANTISED)):
+        (tmp_path / name).write_text(text, "utf-8")
+    words = np.array([[100, 20], [30, -90]], np.float64).reshape(2, 2, 1, 1)
+    step = 0.02 / 0.01 / 512
+    before = Level("top", tmp_path / "net.mlir", {"w": words * step, "b": np.array([bias, 500.0]) * 0.02 / 512})
+    stored = np.array([max(bias, -32768), 500.0])
+    after = Level("tpu", tmp_path / "net_tpu.mlir", {"w": words, "b": stored})
+    x = np.random.default_rng(0).integers(-128, 128, (1, 2, 8, 8)) * 0.01
+    tensors, missing = after.run({"x": x}, is_rounded=True)
+    assert not missing
+    [one] = lowered(before, after, tensors)
+    assert one.verdict == verdict
+    cut = "; the bias of channel 0 ends at -32,768, where i16 ends: keep the op in float"
+    assert one.reason.endswith(cut) == (verdict == "bug")

@@ -129,6 +129,25 @@ class Tensor(Struct, frozen=True):
             f"values {shares}"
         )
 
+    def given(self, bits: Array) -> Array:
+        """Numbers that ``lower`` makes the stored words of an input from: (q - zero point) / scale, float32.
+
+        The compiler's scale of an input is that from numbers to words; that of an output is the other way round.
+        """
+        numbers: Array = self.dtype.widen(bits)
+        if self.dtype.is_float or (self.scale in (0.0, 1.0) and self.zero_point == 0):
+            return numbers
+        result: Array = (numbers.astype(np.float32) - np.float32(self.zero_point)) / np.float32(self.scale or 1.0)
+        return result
+
+    def holds(self, bits: Array, numbers: Array) -> bool:
+        """Whether stored words of a scaled integer input stand for numbers, each within one step."""
+        if self.dtype.is_float or self.scale in (0.0, 1.0):
+            return False
+        wanted = np.asarray(numbers, np.float64).reshape(-1) * self.scale + self.zero_point
+        words = self.dtype.widen(bits).reshape(-1)
+        return bool((np.abs(words - np.clip(wanted, self.dtype.minimum, self.dtype.maximum)) <= 1).all())
+
     def raise_(self, bits: Array) -> Array:
         """Numbers of stored words: (q - zero point) * scale in float32 for scaled integers; floats widened."""
         numbers: Array = self.dtype.widen(bits)

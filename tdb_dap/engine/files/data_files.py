@@ -12,8 +12,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from tdb_dap.engine.files.location_files import existing, noted
-from tdb_dap.engine.files.reference_files import compilation, reference_of, sibling
-from tdb_dap.engine.files.work_folders import work_file
+from tdb_dap.engine.files.reference_files import (
+    compilation,
+    compilation_of,
+    reference_of,
+    reference_of_work_model,
+    sibling,
+)
+from tdb_dap.engine.files.work_folders import work_file, work_source
 
 _MADE_INPUTS = "_in_f32.npz"
 """Ending of the file in which model_transform keeps its test input."""
@@ -44,11 +50,12 @@ def data_of(directory: Path) -> DataFiles:
 
 
 def data_of_work_model(model: Path) -> DataFiles:
-    """The data of a model among others in the compiler's working directory: by the model's name, by a user's names."""
-    return DataFiles(
-        work_file(model, "in_f32.npz") or _named(model.parent, _INPUTS),
-        work_file(model, "tpu_outputs.npz") or _named(model.parent, _REFERENCES),
-    )
+    """The data of a model among others in the compiler's working directory: by its compilation, by a user's names."""
+    mlir = work_source(model)
+    parts = compilation_of(mlir)
+    made = existing(model.parent / f"{parts[0]}{_MADE_INPUTS}") if parts is not None else None
+    inputs = made or work_file(model, _MADE_INPUTS.removeprefix("_")) or _named(model.parent, _INPUTS)
+    return DataFiles(inputs, reference_of_work_model(model, mlir) or _named(model.parent, _REFERENCES))
 
 
 def _listed_inputs(directory: Path) -> Path | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tdb_dap.engine.files.bounded_files import read_file, start_of
 from tdb_dap.engine.files.location_files import existing, noted
+from tdb_dap.engine.files.work_folders import work_file
 from tdb_dap.errors import BadInput
 
 _EXPECTED = "_tpu_outputs.npz"
@@ -34,23 +35,43 @@ def reference_of(directory: Path) -> Path | None:
     return own or existing(directory / "output_ref_data.dat")
 
 
+def reference_of_work_model(model: Path, mlir: Path | None) -> Path | None:
+    """The file with the expected tensors of a model among others in the compiler's working directory.
+
+    ``mlir``: its final.mlir, whose compilation names the file. A file that another text there names is of that one.
+    """
+    named = work_file(model, _EXPECTED.removeprefix("_"))
+    parts = compilation_of(mlir)
+    if parts is None:
+        return named
+    own = existing(model.parent / f"{'_'.join(parts)}{_EXPECTED}")
+    if own is not None or named is None:
+        return own
+    text = named.name.removesuffix(".xz").removesuffix(_EXPECTED)
+    return named if existing(named.with_name(f"{text}_tpu.mlir")) is None else None
+
+
 def compilation(directory: Path) -> tuple[str, str] | None:
     """Name of the model, and chip and mode, as the compiler calls the files of the compilation in a context directory.
 
     Taken from the name of the weights in final.mlir; None if it is not there.
     """
-    match = _weights_named(directory)
+    return compilation_of(existing(directory / "final.mlir"))
+
+
+def compilation_of(mlir: Path | None) -> tuple[str, str] | None:
+    """Name of the model, and chip and mode, that a final.mlir is of; None if it does not tell."""
+    match = _weights_named(mlir)
     return (_text(match[1]), _text(match[2])) if match else None
 
 
 def weights_of(directory: Path) -> Path | None:
     """The compiler's file with the weights as they are in the bmodel; None if it is not there."""
-    match = _weights_named(directory)
+    match = _weights_named(existing(directory / "final.mlir"))
     return sibling(directory, _text(match[0]).split('"')[1]) if match else None
 
 
-def _weights_named(directory: Path) -> re.Match[bytes] | None:
-    mlir = existing(directory / "final.mlir")
+def _weights_named(mlir: Path | None) -> re.Match[bytes] | None:
     try:
         return _WEIGHTS.search(_start(mlir)) if mlir is not None else None
     except (OSError, BadInput):

@@ -15,7 +15,7 @@ from tdb_dap.system.progress import SILENT, Progress
 from tdb_dap.tools.check.findings import findings_of
 from tdb_dap.tools.check.journal import Journal
 from tdb_dap.tools.check.options import CheckOptions, resolved
-from tdb_dap.tools.check.results import Looked, Walked, by_layer
+from tdb_dap.tools.check.results import Looked, Walked, by_layer, unseen_outputs
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.schema import RULE, Report, is_accumulated
 from tdb_dap.tools.check.team import Alone, Dask, Team, processes
@@ -129,6 +129,7 @@ class _Check:
             profiled=_profiled(program) if options.profile else None,
             weights=compared_weights(program),
             op_weights=weights_of_op(program, culprit),
+            unseen_outputs=unseen_outputs(program, rows),
         )
         return CheckResult(report, self._findings(report, baseline), walked.results, baseline)
 

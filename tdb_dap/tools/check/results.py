@@ -54,6 +54,12 @@ def merged(parts: Iterable[Walked]) -> Walked:
     return Walked(tuple(kept), next((part.stopped for part in parts if part.stopped), ""))
 
 
+def unseen_outputs(program: Program, rows: Iterable[Row]) -> tuple[str, ...]:
+    """Names of the net's outputs that no row compares, nor leaves out on purpose."""
+    seen = {row.name for row in rows if row.verdict != "unknown" and row.role != "operand"}
+    return tuple(tensor.name for tensor in program.outputs if tensor.name not in seen)
+
+
 def write_tensors(path: Path, comparisons: Iterable[Looked]) -> int:
     """Write each tensor as ``<name>@<line>.<role><index>.actual`` and ``.expected``, float32; returns how many."""
     arrays: dict[str, Any] = {}

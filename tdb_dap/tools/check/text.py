@@ -59,6 +59,9 @@ def headline(report: Report) -> str:
     weights = report.weights
     if weights is not None and weights.equal and not weights.differ:
         counts += f"; {counted(weights.equal, 'weight')} as compiled"
+    if report.unseen_outputs:
+        more = f" and {counted(len(report.unseen_outputs) - 1, 'more output')}" if report.unseen_outputs[1:] else ""
+        counts += f"; output {report.unseen_outputs[0]}{more} not compared"
     if report.stopped:
         return f"stopped before the end: {report.stopped} ({counts})"
     if not failed and not report.judged:
@@ -76,7 +79,15 @@ def headline(report: Report) -> str:
         return f"fail: {first.blame.text}; {counts}"
     what = "first at fault" if first.blame is not None and first.blame.kind in ORIGINS else "first to differ"
     cause = f": {report.op_weights.text}" if report.op_weights is not None and report.op_weights.text else ""
-    return f"fail: {what} is {first.name} ({first.title}){cause}; {counts}"
+    unseen = "; the reference holds no result of an op before it" if _is_first_seen(report, first) else ""
+    return f"fail: {what} is {first.name} ({first.title}){cause}{unseen}; {counts}"
+
+
+def _is_first_seen(report: Report, row: Row) -> bool:
+    """Whether the results of ops before a row have no counterpart in the reference."""
+    before = [one for one in report.rows if one.role != "operand" and one.last < row.first]
+    before = [one for one in before if one.opcode not in ("tpu.Load", "tpu.Store") and one.reason != "weight"]
+    return bool(before) and all(one.verdict == "unknown" for one in before)
 
 
 def shape_notes(report: Report) -> list[str]:

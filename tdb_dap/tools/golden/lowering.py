@@ -129,8 +129,28 @@ def _judge(
     if later.name == "tpu.Concat" and verdict.worst and not call.name.endswith(".Concat"):
         piece = _part(after, later, verdict.worst)
         verdict = verdict if piece is None else replace(verdict, op=piece, name=names(piece)[0])
+    if verdict.verdict == "bug" and (cut := _cut_bias(_chain(after, target, call.name)[-1], after)):
+        verdict = replace(verdict, reason=f"{verdict.reason}; {cut}")
     beyond = within != exact
     return replace(verdict, saturated=float(beyond.mean()) if exact.size else 0.0)
+
+
+def _cut_bias(main: MlirOp, after: Level) -> str:
+    """Which channel's bias a quantised op holds at the end of its format, where it was cut off; empty if none."""
+    producer = after.mlir.op_defining(main.operands[2], main.line) if len(main.operands) > 2 else None
+    kind = next(iter(after.types(producer)[1]), None) if producer is not None else None
+    if producer is None or producer.name != "top.Weight" or kind is None or kind.limits is None:
+        return ""
+    try:
+        words = after.weight(producer).reshape(-1)
+    except NoGolden:
+        return ""
+    channels = np.flatnonzero((words <= kind.limits[0]) | (words >= kind.limits[1]))
+    if not channels.size:
+        return ""
+    first, more = int(channels[0]), f" and {channels.size - 1} more" if channels.size > 1 else ""
+    end = f"{words[first]:,.0f}, where {kind.storage} ends"
+    return f"the bias of channel {first}{more} ends at {end}: keep the op in float"
 
 
 def _kinds(after: Level, op: MlirOp) -> tuple[TensorType | None, ...]:

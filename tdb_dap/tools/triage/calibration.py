@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
 from tdb_dap.errors import BadInput
@@ -20,6 +22,9 @@ _COSTLY = 0.1
 
 _NARROWER = 0.9
 """Reach of a scale over the threshold of the table below which the compiler has chosen another one."""
+
+_OF_MODEL = 0.5
+"""Share of the saturated elements that are beyond the scale in the model as well, from which on they are its own."""
 
 
 def thresholds(path: Path | None) -> dict[str, float]:
@@ -43,6 +48,20 @@ def thresholds(path: Path | None) -> dict[str, float]:
 def is_too_small(one: Judged, stage: Stage, table: Mapping[str, float]) -> bool:
     """Whether the threshold of the table is what cuts a tensor off, and it costs much."""
     return _is_costly(one) and not _is_narrowed(one, stage, table)
+
+
+def is_of_model(one: Judged, stage: Stage, model: Stage | None) -> bool:
+    """Whether the model itself has the numbers that a tensor's scale cannot hold, or its tensors are not known.
+
+    Errors before it may have moved numbers of a tensor beyond a threshold that holds those of the model.
+    """
+    numbers = model.tensors.get(_name(one)) if model is not None else None
+    kind = stage.level.type_named(one.name) if stage.level is not None else None
+    if numbers is None or kind is None or kind.bounds is None or not np.size(numbers):
+        return True
+    low, high = kind.bounds
+    beyond = (numbers < low - kind.scale) | (numbers > high + kind.scale)
+    return float(beyond.mean()) >= one.saturated * _OF_MODEL
 
 
 def narrowed(one: Judged, stage: Stage, table: Mapping[str, float]) -> str:

@@ -16,8 +16,8 @@ from tdb_dap.system.notices import heard_by
 from tdb_dap.system.scratch import scratch_directory
 from tdb_dap.tools.golden.compilation import Files, find
 from tdb_dap.tools.golden.level import Level
+from tdb_dap.tools.triage.outputs import similarity
 from tdb_dap.tools.triage.triaging import examined
-from tdb_dap.tools.triage.verdict import similarity
 
 COMPILER = "model_deploy"
 

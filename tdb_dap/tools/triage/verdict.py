@@ -12,8 +12,6 @@ import numpy as np
 from msgspec import Struct
 
 from tdb_dap.engine.control.stops import Finding
-from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.reference.metrics import measure
 from tdb_dap.engine.sanitizers.hazards import NAME as HAZARD
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.errors import BadInput
@@ -22,10 +20,10 @@ from tdb_dap.tools.golden.files.onnx_inputs import input_shapes
 from tdb_dap.tools.golden.files.onnx_model import SUFFIX
 from tdb_dap.tools.golden.files.stage_files import text_of
 from tdb_dap.tools.golden.judging import TAINTED, Judged
-from tdb_dap.tools.golden.level import NOT_KNOWN, Level, wide
-from tdb_dap.tools.golden.lowering import counterpart
-from tdb_dap.tools.triage.calibration import is_too_small, narrowed, thresholds
+from tdb_dap.tools.golden.level import NOT_KNOWN, wide
+from tdb_dap.tools.triage.calibration import is_of_model, is_too_small, narrowed, thresholds
 from tdb_dap.tools.triage.effects import Shadow
+from tdb_dap.tools.triage.outputs import differing_output, outputs_of, similarity
 from tdb_dap.tools.triage.precision import floats, format_to_keep
 from tdb_dap.tools.triage.ranges import BrokenOutput, beyond_range, broken_outputs
 from tdb_dap.tools.triage.schema import Cost, Kind, Place, StageRow, Triage
@@ -145,6 +143,8 @@ def _outcome(
     if stopped:
         before = next((stage.title for stage in reversed(usable) if stage.title != MODEL), "")
         return "incomplete", f"incomplete: up to stage {before} no op is wrong; the bmodel {stopped}"
+    if differing := differing_output(stages):
+        return "incomplete", f"incomplete: up to stage {TPU} no op is wrong; {differing}, and its ops are not judged"
     unjudged = [stage.title for stage in stages if not stage.judged]
     rest = f"; not judged: {', '.join(unjudged)}" if unjudged else ""
     partly = _partly(stages)
@@ -188,8 +188,8 @@ def _cut_off(stages: Sequence[Stage], stage: Stage, table: Mapping[str, float], 
     Calibration cuts rare large numbers off on purpose: it is at fault if that alone costs a good part of what the
     output has lost.
     """
-    suspects = [one for one in stage.lowered if is_too_small(one, stage, table)]
     top = next((other for other in stages if other.title == TOP), None)
+    suspects = [one for one in stage.lowered if is_too_small(one, stage, table) and is_of_model(one, stage, top)]
     if not suspects or not is_bad:
         return []
     if top is None or top.level is None or stage.level is None:
@@ -220,7 +220,7 @@ def _harmless(stages: Sequence[Stage]) -> Iterator[str]:
 def _broken(usable: Sequence[Stage]) -> list[BrokenOutput]:
     if len(usable) < 2 or usable[0].level is None:
         return []
-    return list(broken_outputs(usable[0], usable[-1], list(_outputs(usable[0].level))))
+    return list(broken_outputs(usable[0], usable[-1], list(outputs_of(usable[0].level))))
 
 
 def _to_keep(stages: Sequence[Stage]) -> tuple[tuple[str, ...], str]:
@@ -375,29 +375,6 @@ def _costs(stages: Sequence[Stage]) -> tuple[Cost, ...]:
     return tuple(sorted(costs, key=lambda cost: -cost.share)[:_MOST_COSTS])
 
 
-def similarity(usable: Sequence[Stage]) -> float | None:
-    """The least cosine of an output of the last stage with the same tensor of the first one."""
-    if len(usable) < 2 or usable[0].level is None or usable[-1].level is None:
-        return None
-    first, last = usable[0], usable[-1]
-    similarities = []
-    for name in _outputs(usable[0].level):
-        target = counterpart(usable[-1].level, name, last.tensors)
-        one = first.tensors.get(name)
-        if one is not None and target is not None and np.size(one) == np.size(last.tensors[target]):
-            similarities.append(_cosine(last.tensors[target], one))
-    return min((one for one in similarities if np.isfinite(one)), default=None)
-
-
-def _cosine(one: Array, other: Array) -> float:
-    return measure(wide(one).reshape(-1), wide(other).reshape(-1)).cosine
-
-
-def _outputs(level: Level) -> Iterator[str]:
-    read = {name for op in level.ops for name in level.operand_names(op)}
-    return (name for name in level.by_name if name not in read)
-
-
 def _places(files: Files, stages: Sequence[Stage], at: Stage, op: MlirOp | None, name: str) -> Iterator[Place]:
     """The op and those that compute the same tensor at the other levels."""
     wanted = (name, name.split("__")[0])
@@ -443,6 +420,8 @@ def _command(files: Files, stages: Sequence[Stage], kind: Kind, first: _First | 
         return "model_transform: its last lines give the reason"
     if any(stage.is_foreign for stage in stages) and first is None:
         return ""
+    if kind == "incomplete" and differing_output(stages) and files.get("tpu_output") is not None:
+        return f"tdb-dap check {context}{_inputs(files)} --reference {_word(files.paths['tpu_output'])}"
     if kind == "fault":
         return f"tdb-dap sanitize {context}{_inputs(files)}"
     if first is None:

@@ -9,14 +9,24 @@ from msgspec.structs import replace
 
 from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.engine.machine.input_data import load_inputs
+from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.tools.check.causes.blame import first_culprit, with_blame, with_other_inputs
 from tdb_dap.tools.check.causes.overwriting import Writers
 from tdb_dap.tools.check.causes.races import with_race
-from tdb_dap.tools.check.causes.shadows import with_shadows, without_accumulated
+from tdb_dap.tools.check.causes.shadows import (
+    is_near,
+    is_of_float_model,
+    is_own,
+    passed,
+    with_shadows,
+    without_accumulated,
+)
+from tdb_dap.tools.check.results import unseen_outputs
+from tdb_dap.tools.check.schema import Blame
 from tdb_dap.tools.check.team import Alone, Team
 from tdb_dap.tools.check.worker import Job, Worker
-from tdb_dap.tools.golden.reference import numbers
+from tdb_dap.tools.golden.reference import numbers, text_of
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
@@ -64,8 +74,10 @@ class Causes:
         writers = Writers(program)
         rows = self._with_race(walked.rows)
         if not is_computed and self._may_accumulate(rows):
-            rows = self._without_accumulated(rows)
-        rows = writers.with_overwriters(rows)
+            rows = self._with_right_outputs(self._without_accumulated(rows))
+        rows = writers.with_overwriters(self._with_cost_of_formats(rows))
+        if any(row.blame is not None and row.blame.kind == "accumulates" for row in rows):
+            return rows
         failed = [row for row in rows if row.verdict == "fail"]
         if not failed or options.mode != "cascade" or not options.blame:
             return rows
@@ -109,6 +121,46 @@ class Causes:
             )
         except BadInput:
             return rows
+
+    def _with_right_outputs(self, rows: list[Row]) -> list[Row]:
+        """The rows, where outputs pass that are near the compilation's own, if no op of the chip is wrong.
+
+        Its file may hold nothing but outputs: then no other tensor tells roundings that add up from a fault.
+        """
+        model, outputs = self._options.model, [tensor.name for tensor in self._program.outputs]
+        reference = next(iter(model.references), self._program.context.reference)
+        failed = [row for row in rows if row.verdict == "fail"]
+        if not failed or len(model.references) > 1 or not all(row.name in outputs and is_near(row) for row in failed):
+            return rows
+        if not is_own(model.context, reference) or not self._is_right_by_golden():
+            return rows
+        return [passed(row) if row.verdict == "fail" else row for row in rows]
+
+    def _with_cost_of_formats(self, rows: list[Row]) -> list[Row]:
+        """The rows, where what differs from the float model blames no op, if no op of the chip is wrong."""
+        model = self._options.model
+        failed = any(row.verdict == "fail" for row in rows)
+        if not failed or len(model.references) != 1 or not is_of_float_model(model.context, model.references[0]):
+            return rows
+        if not self._is_right_by_golden():
+            return rows
+        blame = Blame(kind="accumulates", line=0, text="no op is wrong by itself: the formats cost it")
+        return [replace(row, blame=blame) if row.verdict == "fail" else row for row in rows]
+
+    def _is_right_by_golden(self) -> bool:
+        """Whether a check of the same run with goldens reaches its outputs and finds no op wrong."""
+        options, program = self._options, self._program
+        if options.mode != "cascade" or options.resume is not None:
+            return False
+        try:
+            model = replace(options.model, references=(text_of(options.model.context),))
+            job = Job(model, Tolerances.parse([], options.excepted), keep="all", pictures=False)
+            walked = self._walk(job, "cascade", Worker(job, "cascade"), Alone())
+            golden = Causes(replace(options, model=model, blame=False), job, program, self._walk, self._team)
+            rows = golden.of(walked, is_computed=True)
+        except TdbError:
+            return False
+        return not walked.stopped and not unseen_outputs(program, rows) and all(row.verdict != "fail" for row in rows)
 
     def _right_alone(self, rows: Sequence[Row]) -> frozenset[Key]:
         """Keys of the rows that pass with the reference's operands."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,8 @@ _NEARLY_ALL = 0.9999
 _LOADED = "load_"
 _RESEMBLING = 0.9
 """Cosine of an output from which on it is what the net should give, less what its formats cost."""
+_COSINE, _EUCLIDEAN = 0.99, 0.9
+"""Least similarities that the compiler asks of the outputs of a bmodel and its interpreter, by default."""
 
 
 def with_shadows(
@@ -84,7 +86,7 @@ def without_accumulated(
     own = shadow.files.get("tpu_output")
     if own is None or not own.samefile(reference):
         return list(rows)
-    tensors = read_npz(own)
+    tensors = read_npz(reference)
     if not all(name in tensors and _are_equal(tensors[name], array) for name, array in shadow.inputs.items()):
         return list(rows)
     failed = {row.name.removeprefix(_LOADED) for row in rows if row.verdict == "fail"}
@@ -92,14 +94,43 @@ def without_accumulated(
     judged = executed(shadow.level, tensors, [ops[line] for line in sorted(ops)])
     explained = {one.name for one in judged if one.verdict in ("exact", "quantisation", "overflow")}
     far = {row.name for row in rows if row.name in outputs and row.numbers is not None and not _is_like(row.numbers)}
-    settled = _judged(shadow, rows, looked, explained - far)
-    chip = _chip_of(shadow, looked)
-    unjudged = [row for row in _first_wrong(settled) if row.name not in far and _is_unjudged(shadow, row.name, chip)]
-    if not unjudged:
-        return settled
-    keys = right_alone(unjudged)
-    names = {row.name for row in unjudged if row.key in keys}
-    return _judged(shadow, rows, looked, (explained | names) - far, names) if names else settled
+    chip, right = _chip_of(shadow, looked), frozenset[str]()
+    while True:
+        settled = _judged(shadow, rows, looked, (explained | right) - far, right)
+        unjudged = [row for row in _first_wrong(settled) if row.name not in far | right]
+        unjudged = [row for row in unjudged if _is_unjudged(shadow, row.name, chip)]
+        keys = right_alone(unjudged) if unjudged else ()
+        more = frozenset(row.name for row in unjudged if row.key in keys)
+        if not more:
+            return settled
+        right |= more
+
+
+def is_own(context: Path, reference: Path | None) -> bool:
+    """Whether a file holds the tensors of the compiler's interpreter for a compilation."""
+    from tdb_dap.tools.golden.compilation import find  # as above
+
+    own = find(context).get("tpu_output")
+    return own is not None and reference is not None and own.samefile(reference)
+
+
+def is_of_float_model(context: Path, reference: Path) -> bool:
+    """Whether a file holds the tensors of the model that a compilation has lowered (``--test_reference``)."""
+    from tdb_dap.tools.golden.compilation import find  # as above
+
+    files = find(context)
+    return any((path := files.get(key)) is not None and path.samefile(reference) for key in ("reference", "top_output"))
+
+
+def is_near(row: Row) -> bool:
+    """Whether the tensor of a row is as near as the compiler wants the outputs of a bmodel (``model_deploy``)."""
+    numbers = row.numbers
+    return numbers is not None and numbers.cosine >= _COSINE and numbers.euclidean >= _EUCLIDEAN
+
+
+def passed(row: Row) -> Row:
+    """The row of a tensor that differs although no op is wrong."""
+    return replace(row, verdict="pass", complaints=(), blame=None, note=ROUNDED)
 
 
 def _first_wrong(rows: Sequence[Row]) -> list[Row]:
@@ -191,9 +222,22 @@ def computed_of(comparisons: Sequence[Looked]) -> dict[str, Array]:
 
     What no part has is the expected number in each.
     """
+    return _put_together(looked for looked in comparisons if looked.row.role != "operand")
+
+
+def _operands_of(comparisons: Sequence[Looked]) -> dict[str, Array]:
+    """Tensors of the chip that ops read, by name, as ``computed_of``.
+
+    The compiler reshapes the result of a product into the tensor that a later op reads, and splits one without a
+    command: no op computes it by its name.
+    """
+    return _put_together(looked for looked in comparisons if looked.row.role == "operand")
+
+
+def _put_together(comparisons: Iterable[Looked]) -> dict[str, Array]:
     parts: dict[str, list[Looked]] = {}
     for looked in comparisons:
-        if looked.actual is not None and looked.expected is not None and looked.row.role != "operand":
+        if looked.actual is not None and looked.expected is not None:
             parts.setdefault(looked.row.name, []).append(looked)
     arrays: dict[str, Array] = {}
     for name, several in parts.items():
@@ -206,18 +250,6 @@ def computed_of(comparisons: Sequence[Looked]) -> dict[str, Array]:
                 part = np.asarray(one.actual, np.float64)
                 merged = np.where(part != np.asarray(one.expected, np.float64), part, merged)
             arrays[name] = merged
-    return arrays
-
-
-def _operands_of(comparisons: Sequence[Looked]) -> dict[str, Array]:
-    """Tensors of the chip that ops read as a whole, by name.
-
-    The compiler reshapes the result of a product into the tensor that a later op reads: no op computes it by its name.
-    """
-    arrays: dict[str, Array] = {}
-    for looked in comparisons:
-        if looked.row.role == "operand" and looked.actual is not None and looked.row.covered >= 1:
-            arrays.setdefault(looked.row.name, np.asarray(looked.actual, np.float64))
     return arrays
 
 
