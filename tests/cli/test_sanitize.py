@@ -25,14 +25,6 @@ def test_a_correct_model_has_no_findings(toy: Toy) -> None:
     assert done.stdout == f"no findings in 58 commands ({names})\n"
 
 
-def test_a_run_says_that_commands_race(toy: Toy) -> None:
-    done = tdb_dap("run", RACE)
-    assert done.returncode == 0
-    assert "race: c3.D6 dma.tensor.broadcast writes 128 bytes" in done.stderr
-    assert "another order may give other outputs; tdb-dap sanitize lists all" in done.stderr
-    assert "race" not in tdb_dap("run", toy.directory, "--inputs", toy.inputs).stderr
-
-
 def test_findings_read_like_those_of_a_compiler(tmp_path: Path) -> None:
     reports = [tmp_path / f"report{suffix}" for suffix in (".json", ".md", ".sarif")]
     options = [word for report in reports for word in ("--report", report)]

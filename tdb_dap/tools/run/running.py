@@ -21,16 +21,12 @@ if TYPE_CHECKING:
     from tdb_dap.engine.control.debugger import Debugger
     from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.hardware.dtypes import Array
-    from tdb_dap.engine.program.program import Program
     from tdb_dap.tools.hashes.log import Log
     from tdb_dap.tools.hashes.recording import Hashes
 
 NOT_EXACT = "not exact (--fast)"
 ILLEGAL = "computed by illegal commands (--lenient)"
 """Stand wherever results of such a run are shown, and in the file that they are written to."""
-
-_MOST_LOOKED_AT = 20_000
-"""Commands of a program that is looked at for races, which takes about a second for each 2,000."""
 
 
 class RunOptions(Struct, frozen=True):
@@ -85,9 +81,6 @@ def run(
         if stop.finding.filter == BACKEND_FAILED:
             raise TdbError(f"{stop.finding.details[0]}; --backend numpy does without it")
         raise TdbError(stop.text)
-    race = _race(program)
-    if race:
-        progress.note(f"race: {race}; another order may give other outputs; tdb-dap sanitize lists all")
     outputs = debugger.outputs(raw=options.raw)
     remarks = [NOT_EXACT] if options.fast else []
     if options.lenient and program.access_rows.illegal:
@@ -101,16 +94,6 @@ def run(
         debugger.machine.backend.compares,
         " ".join(remarks),
     )
-
-
-def _race(program: Program) -> str:
-    """The first race of a program; empty if it has none, or is too long to be looked at for it."""
-    if not program.has_waits or len(program.commands) > _MOST_LOOKED_AT:
-        return ""
-    from tdb_dap.engine.sanitizers.hazards import hazards
-
-    finding = next(hazards(program), None)
-    return finding.text if finding is not None else ""
 
 
 class _Divergences(Observer):
