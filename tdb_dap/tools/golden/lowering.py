@@ -136,7 +136,7 @@ def _judge(
 
 
 def _cut_bias(main: MlirOp, after: Level) -> str:
-    """Which channel's bias a quantised op holds at the end of its format, where it was cut off; empty if none."""
+    """A remark on a bias that a quantised op holds at the end of its format, where it was cut off; empty if none."""
     producer = after.mlir.op_defining(main.operands[2], main.line) if len(main.operands) > 2 else None
     kind = next(iter(after.types(producer)[1]), None) if producer is not None else None
     if producer is None or producer.name != "top.Weight" or kind is None or kind.limits is None:
