@@ -116,6 +116,10 @@ def test_a_lone_model_is_listed_by_layer(tmp_path: Path) -> None:
         (TOY[:-1], "section subfunc_1 should be 5,424 bytes"),
         (TOY.replace(SHAPE, struct.pack("<4q", 1, 3, -32, 32)), "tensor 'x' has the impossible shape [1, 3, -32, 32]"),
         (TOY.replace(SHAPE, struct.pack("<4q", 1 << 24, 3, 32, 32)), "tensor 'x' has the impossible shape [16777216,"),
+        (
+            TOY.replace(SHAPE, struct.pack("<4q", 1, 0, 1 << 60, 32)),
+            "tensor 'x' has the impossible shape [1, 0, 115292",
+        ),
         (TOY[: HEADING.size] + b"\xff" * 8 + TOY[HEADING.size + 8 :], "the model description is damaged"),
         (TOY[:-5424] + b"\0" + TOY[-5423:], "no command at byte 0 of 5,424: the packet begins with 00 40 02"),
         (TOY[:-72] + b"\xa7" * 72, "no command at byte 5,352"),

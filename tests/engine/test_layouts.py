@@ -269,6 +269,13 @@ def test_an_operand_that_repeats_a_few_bytes_a_billion_times_is_refused() -> Non
     assert memory.read(view((1, 1, 300, 300), F32, Layout.STRIDE, strides=(0, 0, 0, 0))).shape == (1, 1, 300, 300)
 
 
+def test_an_empty_tensor_of_an_impossible_shape_is_refused() -> None:
+    memory = Memory(GEOMETRY, 1, [Region(0, np.zeros(4096, np.uint8), "nothing")])
+    with pytest.raises(BadAccess, match=r"an empty tensor of the impossible shape \[1, 10, 288230376151711744, 0\]"):
+        memory.read(View(Space.GLOBAL, 0, (1, 10, 1 << 58, 0), F32, Layout.CONTIGUOUS, None, GEOMETRY))
+    assert memory.read(View(Space.GLOBAL, 0, (1, 10, 4, 0), F32, Layout.CONTIGUOUS, None, GEOMETRY)).size == 0
+
+
 def test_a_tensor_of_nibbles_beyond_the_memory_takes_no_memory_to_be_refused() -> None:
     """A command from elsewhere has any extents; the offsets of its elements took seconds and gigabytes."""
     memory = Memory(GEOMETRY, 1, [Region(0, np.zeros(4096, np.uint8), "nothing")])

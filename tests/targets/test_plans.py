@@ -43,6 +43,9 @@ NAMES = sorted(chip.name for chip in chips().values() if isinstance(chip, Chip) 
 LARGEST = 1 << 16
 CASES = 50
 """Forms that are drawn for each chip."""
+_TRIES = 12
+_SWITCHED = 0.12
+"""Share of the small fields of a command that get another number."""
 PRODUCTS = {f"mm2.{how}" for how in ("nn", "nt", "tt")} | {
     "conv.normal",
     "mm.normal",
@@ -114,6 +117,22 @@ def moved(case: Case, random: Random) -> Case:
     return Case(case.chip, case.kind, case.chip.encode(case.kind, case.descriptor, changed), case.registers)
 
 
+def switched(case: Case, random: Random) -> Case:
+    """The same command with other numbers in some of the fields that have few; itself where no try is legal."""
+    chip, instruction = case.chip, case.instruction
+    ids = {*chip.id_fields, *chip.dependency_fields}
+    known = {name for name, _, width in chip.named_fields(case.kind) if width <= 3} - ids
+    for _ in range(_TRIES):
+        numbers = {name: int(random.integers(8)) for name in sorted(known) if random.random() < _SWITCHED}
+        widths = {name: width for name, _, width in instruction.fields if name in numbers}
+        masked = {name: number & ((1 << widths[name]) - 1) for name, number in numbers.items()}
+        other = Case(chip, case.kind, instruction.encode(case.descriptor, **masked), case.registers)
+        with suppress(TdbError, AttributeError, KeyError, ValueError):
+            if chip.kind_of(other.engine, other.descriptor) == case.kind and not chip.illegal(other.description):
+                return other
+    return case
+
+
 def drawn(
     name: str, count: int, seed: int, only: AbstractSet[str], most: int = 2
 ) -> Iterator[tuple[Case, Random, str]]:
@@ -131,16 +150,23 @@ def drawn(
 
 
 def walk(
-    name: str, count: int, seed: int, only: AbstractSet[str] = frozenset(), most: int = 2, by_kernel: bool = True
+    name: str,
+    count: int,
+    seed: int,
+    only: AbstractSet[str] = frozenset(),
+    most: int = 2,
+    by_kernel: bool = True,
+    switches: bool = False,
 ) -> Counter[str]:
     """Plan each form at one command and carry out others; how often that was done, or left to the usual way.
 
     ``only``: commands of these names; none: all; ``most``: see ``seeds``; ``by_kernel``: whether the C kernel helps the
-    commands that no plan executes, too.
+    commands that no plan executes, too; ``switches``: whether commands get other numbers in small fields.
     """
     bench, seen = Bench(chip_named(name).leniently()), Counter[str]()
     chip = bench.chip
-    for case, random, kind in drawn(name, count, seed, only, most):
+    for plain, random, kind in drawn(name, count, seed, only, most):
+        case = switched(plain, random) if switches else plain
         try:
             views = [view for view in (*case.description.reads, *case.description.results) if isinstance(view, View)]
             if not views or max(view.size for view in views) > LARGEST:
@@ -183,6 +209,31 @@ def test_a_plan_does_what_the_command_does(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_plan_does_what_a_command_with_other_switches_does(name: str) -> None:
+    seen = walk(name, CASES, seed=3, by_kernel=False, switches=True)
+    assert seen["done"] > 2, seen
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_a_sum_of_integers_that_goes_on_from_an_earlier_one_and_a_bias(bits: int) -> None:
+    """Of BM1684. Plans of integers start from one number."""
+    fields = {"res_add": 1, "res0_prec": 0 if bits == 8 else 3, "right_shift": 0}
+    case = seed_of("BM1684", "mm.mul", "si8", most=9, **fields)
+    bench, operands = Bench(case.chip), case.description.binding.operands
+    views = {role: view for role, view in operands.items() if isinstance(view, View)}
+    for _ in range(2):
+        for role, view in views.items():
+            number = {"bias": 3, "old": 5}.get(role, 1)
+            bench.memory.write(view, np.full(view.shape, number, view.dtype.bits_dtype))
+        if not case.chip.carry_out(case.kind, case.descriptor, 0, bench.memory, case.registers):
+            case.chip.execute(case.description, bench.memory)
+        (result,) = case.description.results
+        assert isinstance(result, View)
+        inner = views["left"].shape[1]
+        assert set(bench.memory.read(result).reshape(-1).tolist()) == {inner + 3 + 5}
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_plan_does_so_in_parts(name: str) -> None:
     with kernel.shared(3, worth=1):
         seen = walk(name, CASES, seed=0)
@@ -203,10 +254,12 @@ def test_every_product_of_a_chip_without_subnormals_of_f16() -> None:
     assert wanted | {"mm2.nn si8", "mm2.nn ui8", "mm2.nt si8", "mm2.nt f16"} <= set(seen), seen
 
 
-def seed_of(name: str, command: str, dtype: str, **fields: int) -> Case:
+def seed_of(name: str, command: str, dtype: str, most: int = 2, **fields: int) -> Case:
     """A command of a model with a first operand of a format, and these fields in place of its own."""
     chip = chip_named(name).leniently()
-    plain = next(case for case in seeds(name) if case.name == command and case.description.reads[0].dtype.name == dtype)
+    plain = next(
+        case for case in seeds(name, most) if case.name == command and case.description.reads[0].dtype.name == dtype
+    )
     names = {shared: own for own, shared, _ in chip.named_fields(plain.kind)}
     descriptor = chip.encode(plain.kind, plain.descriptor, {names[field]: value for field, value in fields.items()})
     return Case(chip, plain.kind, descriptor, plain.registers)

@@ -8,9 +8,10 @@ import pytest
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
+from tdb_dap.targets import kernel
 from tests.targets.commands import chip_named, empty, form
 
-FLOAT, BFLOAT = 2, 5
+HALF, FLOAT, BFLOAT = 1, 2, 5
 ROW = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "cmd_short": 1, "opd1_addr": 4096, "res0_addr": 8192, "tsk_opd_num": 2}
 
 
@@ -51,6 +52,15 @@ def test_a_quotient_of_bf16_is_tiny_by_its_own_rounding(chip: str) -> None:
 
 def test_the_sign_of_a_distance_of_bf16_is_dropped_before_it_is_flushed() -> None:
     assert words("BM1688", "arith.fsub_abs", BFLOAT, {"left": [0x81, 0x8080], "right": [0x80, 0x8081]}) == [0, 0]
+
+
+@pytest.mark.parametrize("chip", ["BM1684X", "BM1688", "BM1690"])
+def test_an_absolute_value_changes_nothing_of_a_nan_but_its_sign(chip: str) -> None:
+    for switch in {kernel.is_active(), False}:
+        with kernel.switched(switch):
+            assert words(chip, "arith.abs", HALF, {"left": [0xFE00, 0xFC03, 0x8001]}) == [0x7E00, 0x7C03, 1]
+            least = 0 if chip == "BM1690" else 1
+            assert words(chip, "arith.abs", BFLOAT, {"left": [0xFFC0, 0xFF83, 0x8001]}) == [0x7FC0, 0x7F83, least]
 
 
 def test_subnormals_of_bf16_are_rectified() -> None:

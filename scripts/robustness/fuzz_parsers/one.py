@@ -86,13 +86,15 @@ def main() -> None:
         load()
     target = TARGETS[name]
     corpus, words = folder / "seeds", folder / "words"
-    corpus.mkdir(exist_ok=True)
+    corpus.mkdir(parents=True, exist_ok=True)
     for number, seed in enumerate(target.seeds()):
         (corpus / str(number)).write_bytes(seed)
     words.write_text("".join('"{}"\n'.format(word.replace('"', '\\"')) for word in target.words))
     if target.words:
         options.append(f"-dict={words}")
-    arguments = [sys.argv[0], f"-max_len={target.longest}", *options, str(corpus)]
+    # Inputs are tried again one by one, without others that are made of them.
+    is_again = any(Path(option).is_file() for option in options)
+    arguments = [sys.argv[0], f"-max_len={target.longest}", *options, *([] if is_again else [str(corpus)])]
     tempfile.tempdir = str(folder)
     os.environ["TMPDIR"] = str(folder)
     sandbox.confine(folder)

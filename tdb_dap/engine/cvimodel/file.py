@@ -227,7 +227,7 @@ def _dtype(code: int, name: str) -> DType:
 
 def _shape(table: Table | None, name: str) -> tuple[int, ...]:
     shape = table.numbers(0, _LONG) if table else ()
-    if any(extent < 0 for extent in shape) or math.prod(shape) > MOST_ELEMENTS:
+    if any(extent < 0 for extent in shape) or math.prod(max(1, extent) for extent in shape) > MOST_ELEMENTS:
         raise ValueError(f"tensor {name[:40]!r} has the impossible shape {list(shape[:8])}")
     return shape
 

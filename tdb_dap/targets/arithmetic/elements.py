@@ -372,8 +372,8 @@ def truncated(x: Stored, target: DType) -> Array | None:
 
 
 def magnitudes(x: Stored, is_flushed: bool) -> Array | None:
-    """Words of floats without their signs; ``is_flushed``: subnormals of float32 are zeros."""
-    if x.dtype.name == "f16":
+    """Words of floats without their signs; ``is_flushed``: subnormals of float32 and bf16 are zeros."""
+    if x.dtype.name == "f16" or (x.dtype.name == "bf16" and not is_flushed):
         clear = Stored(np.full((1,) * x.bits.ndim, 0x7FFF, np.uint16), UI16)
         return bitwise(Operator.AND, x._replace(dtype=UI16), clear, 2)
     return _conversion(x, {"f32": Format.F32}, x.dtype, Conversion.MAGNITUDES, variant=is_flushed)

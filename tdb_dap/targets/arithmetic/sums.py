@@ -144,7 +144,9 @@ class Sums(Struct, frozen=True):
         return replace(self, image=image, pack=pack, window=window, result=flushed(self.result))
 
     def record(self) -> kernel.Product:
-        """The description for the kernel."""
+        """The description for the kernel; Unplanned where it cannot be."""
+        if len(self.starts) > 1 and self.how in (Accumulation.GEMM_INT, Accumulation.WINDOW_INT):
+            raise Unplanned("two starts of whole numbers")
         image, group, window = self.image, self.group or Group(1, False, False), self.window
         pack, store = (StepRecord * len(self.pack))(), (StepRecord * len(self.store))()
         for steps, records in ((self.pack, pack), (self.store, store)):

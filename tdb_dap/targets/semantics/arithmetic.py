@@ -136,18 +136,31 @@ def bitwise(x: Operation) -> Array:
 
 @semantics("arith", op.ABSOLUTE)
 def absolute(x: Operation) -> Array:
-    """result = |left|; the sign bit of floats is cleared; subnormals stay, but where ``flushes_absolute``."""
+    """result = |left|; the sign bit of floats is cleared.
+
+    Subnormals stay, but f32 and bf16 where ``flushes_absolute``.
+    """
     left = x["left"]
     if left.dtype.itemsize != x.dtype.itemsize:
         raise NotSimulated(f"the absolute value of {left.dtype} as {x.dtype} is not known")
-    if left.dtype is x.dtype and left.dtype.name in ("f32", "f16"):
+    if left.dtype is x.dtype and left.dtype.name in _LEAST_NORMAL:
         words = elements.magnitudes(left.stored, x.rules.flushes_absolute)
-        if words is not None:
-            return words
+        return _magnitudes(left, x.rules.flushes_absolute) if words is None else words
     if left.dtype.is_float:
         size = np.abs(left.numbers)
         return x.dtype.encode(float32.compared(size, left.dtype) if x.rules.flushes_absolute else size)
     return x.dtype.encode(np.abs(left.numbers.astype(np.int64)))
+
+
+_LEAST_NORMAL = {"f32": 0x00800000, "f16": 0, "bf16": 0x0080}
+"""Words of the least numbers that absolute values keep where they make zeros of subnormals."""
+
+
+def _magnitudes(value: Value, is_flushed: bool) -> Array:
+    """Words of floats without their signs: a NaN keeps what else it holds."""
+    words = value.bits & ((1 << (value.dtype.bits - 1)) - 1)
+    least = _LEAST_NORMAL[value.dtype.name] if is_flushed else 0
+    return np.where(words < least, 0, words).astype(value.bits.dtype)
 
 
 @semantics("arith", op.LEADING_ZEROS, op.LEADING_ONES)
