@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import lzma
+import math
+import re
 import shutil
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from tdb_dap.cli.main import main
 from tdb_dap.engine.commands.commands import Columns
 from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.machine.npz import write_npz
+from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.engine.source.layer_records import _Function, segments_of
 from tdb_dap.engine.source.layer_table import Layer, read_layers
 from tdb_dap.engine.source.mlir_file import MlirFile
@@ -210,6 +214,35 @@ def test_check_passes_right_tensors_and_finds_an_op_that_spoils_its_input(capsys
     arguments = ["--inputs", str(SPOILED / "input.npz"), "--reference", str(SPOILED / "ref.npz"), "--quiet"]
     assert main(["check", str(SPOILED), *arguments]) == 1
     assert "first to differ is leakyrelu2_LeakyRelu (tpu.LeakyRelu at line 24)" in capsys.readouterr().out
+
+
+def test_weights_are_compared_with_the_compilers_file_of_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A weight that no input reaches differs, too."""
+    names = {"model.cvimodel.xz": "toy.cvimodel.xz", "final.mlir": "toy_final.mlir", "ref.npz": "ref.npz"}
+    folder = work_folder(tmp_path, {**names, "tensor_info.txt": "toy_tensor_info.txt", "input.npz": "toy_in_f32.npz"})
+    program = open_program(folder)
+    assert isinstance(program, CompiledProgram)
+    assert program.source.mlir is not None
+    held = program.bmodel.bytes_of(program.stage.weights, "weights")
+    arrays: dict[str, np.ndarray] = {}
+    for op in program.source.mlir.ops.values():
+        match = re.search(r"-> tensor<([\dx]+)x[su]*i8, (\d+) : i64>", op.text)
+        if op.name == "top.Weight" and match is not None and "do_compress = true" not in op.text:
+            start = int(match[2]) - program.stage.weights_address
+            arrays[op.location] = np.array(held[start : start + math.prod(map(int, match[1].split("x")))])
+    assert arrays
+    file = folder / "toy_tpu_addressed_cv181x_int8_sym_weight.npz"
+    write_npz(file, arrays)
+    assert main(["check", str(folder), "--quiet"]) == 0
+    assert f"; {len(arrays)} weight" in capsys.readouterr().out
+    name = next(iter(arrays))
+    arrays[name] = arrays[name] ^ 1
+    write_npz(file, arrays)
+    code = main(["check", str(folder), "--quiet"])
+    printed = capsys.readouterr()
+    assert code == int(len(arrays) > 1), printed.err
 
 
 def test_sanitizers_have_no_findings_in_right_models(capsys: pytest.CaptureFixture[str]) -> None:

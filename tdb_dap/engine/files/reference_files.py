@@ -65,10 +65,10 @@ def compilation_of(mlir: Path | None) -> tuple[str, str] | None:
     return (_text(match[1]), _text(match[2])) if match else None
 
 
-def weights_of(directory: Path) -> Path | None:
-    """The compiler's file with the weights as they are in the bmodel; None if it is not there."""
-    match = _weights_named(existing(directory / "final.mlir"))
-    return sibling(directory, _text(match[0]).split('"')[1]) if match else None
+def weights_of(mlir: Path | None) -> Path | None:
+    """The compiler's file with the weights as they are in the model of a final.mlir; None if it is not there."""
+    match = _weights_named(mlir)
+    return sibling(mlir.parent, _text(match[0]).split('"')[1]) if match and mlir is not None else None
 
 
 def _weights_named(mlir: Path | None) -> re.Match[bytes] | None:

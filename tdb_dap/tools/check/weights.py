@@ -32,7 +32,7 @@ def compared_weights(program: Program) -> Weights | None:
     otherwise and are counted apart, as are those that the file has in another size. A file of which most weights
     differ is that of another compilation.
     """
-    path = weights_of(program.context.directory)
+    path = weights_of(program.context.mlir)
     mlir = program.source.mlir
     if path is None or mlir is None or not isinstance(program, CompiledProgram):
         return None
