@@ -96,9 +96,8 @@ class Keeper:
     def _run_watched(
         self, command: Sequence[str], environment: Mapping[str, str], output: IO[bytes], patience: float
     ) -> int:
-        child = _started(command, environment, output, start_new_session=True)
         self._moved, printed = time.monotonic(), 0
-        with _ended_with(child):
+        with _ended_with(lambda: _started(command, environment, output, start_new_session=True)) as child:
             while True:
                 try:
                     return child.wait(min(_LOOK, patience))
@@ -158,14 +157,19 @@ def _reserve(file: int, size: int, folder: Path) -> None:
 def _run(command: Sequence[str], environment: Mapping[str, str], output: IO[bytes] | None) -> int:
     """Run, and leave the signals of the terminal to the program; a request to end is passed on to it."""
     children: list[subprocess.Popen[bytes]] = []
+    requests: list[int] = []
 
     def handle(number: int, _frame: FrameType | None) -> None:
-        for child in children if number == signal.SIGTERM else ():
-            child.terminate()
+        if number == signal.SIGTERM:
+            requests.append(number)
+            for child in children:
+                child.terminate()
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)}
     try:
         children.append(_started(command, environment, output))
+        if requests:  # before it was known here that the program runs
+            children[0].terminate()
         return children[0].wait()
     finally:
         for number, handler in before.items():
@@ -185,21 +189,31 @@ def _started(
 
 
 @contextmanager
-def _ended_with(child: subprocess.Popen[bytes]) -> Iterator[None]:
-    """At the end, and when this process is to end, the child is ended with all that it has started."""
+def _ended_with(start: Callable[[], subprocess.Popen[bytes]]) -> Iterator[subprocess.Popen[bytes]]:
+    """A child; at the end, and when this process is to end, it is ended with all that it has started."""
+    children: list[subprocess.Popen[bytes]] = []
+    requests: list[int] = []
 
     def end(number: int, _frame: FrameType | None) -> None:
-        end_with_children(child)
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
+        requests.append(number)
+        for child in children:
+            end_with_children(child)
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
 
     is_main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, end) if is_main else None
     try:
-        yield
+        child = start()
+        children.append(child)
+        if requests:  # before it was known here that the child runs
+            end(requests[0], None)
+        try:
+            yield child
+        finally:
+            if child.poll() is None:
+                end_with_children(child)
     finally:
-        if child.poll() is None:
-            end_with_children(child)
         if is_main:
             signal.signal(signal.SIGTERM, before)
 

@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tdb_dap.backends.recorder import keeper
 from tdb_dap.backends.recorder import record as recording
 from tdb_dap.backends.recorder.keeper import Stalled
 from tdb_dap.backends.recorder.record import record
@@ -124,6 +126,20 @@ def test_a_request_to_end_is_passed_on(fake: Fake) -> None:
     assert recorder.wait() == 128 + signal.SIGTERM
     assert fake.read().recording.is_complete
     recorder.communicate()
+
+
+def test_a_request_to_end_that_comes_while_the_program_starts_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = keeper._started
+
+    def interrupted(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        child = start(*arguments, **options)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return child
+
+    monkeypatch.setattr(keeper, "_started", interrupted)
+    before = signal.getsignal(signal.SIGTERM)
+    assert keeper._run(["sleep", "5"], dict(os.environ), None) == -signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 SILENT = (
