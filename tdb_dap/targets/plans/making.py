@@ -259,9 +259,9 @@ def _computed(
     """
     role, to = result
     calls: list[ElementsRecord] = []
-    for index in _parts([*tensors.values(), to]):
-        target = _part(to, index, to.view.shape)
-        parts = {each: _part(tensor, index, to.view.shape) for each, tensor in tensors.items()}
+    for place, index in enumerate(_parts([*tensors.values(), to])):
+        target = _part(to, place, index, to.view.shape)
+        parts = {each: _part(tensor, place, index, to.view.shape) for each, tensor in tensors.items()}
         values = _values(form, parts)
         words = function(_operation(form, values, role, target.shape, rules))
         words = words if number is None or not isinstance(words, tuple) else words[number]
@@ -302,11 +302,11 @@ def _cut(index: Index, shape: tuple[int, ...], result: tuple[int, ...]) -> Index
     )
 
 
-def _part(tensor: Tensor, index: Index, result: tuple[int, ...]) -> Array:
-    """The part of a tensor that belongs to one of a result of this shape."""
+def _part(tensor: Tensor, place: int, index: Index, result: tuple[int, ...]) -> Array:
+    """The part of a tensor that belongs to one of a result of this shape. ``place``: of the part, in their order."""
     shape = tensor.view.shape
     if tensor.array is None:
-        own, piece = next(part for part in tensor.pieces if _cut(part[0], shape, result) == index)
+        own, piece = tensor.pieces[place]  # all tensors that are cut are cut alike
         if piece.shape != tuple(part.stop - part.start for part in own):
             raise Unplanned("a layout of more axes")
         return piece
