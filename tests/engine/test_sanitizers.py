@@ -277,8 +277,8 @@ def test_reserved_bits_ids_and_waits_are_looked_at() -> None:
 
 
 @pytest.mark.parametrize(("is_fill", "count"), [(True, 0), (False, 1)])
-def test_beside_the_source_of_a_move_that_fills_there_may_be_anything(is_fill: bool, count: int) -> None:
-    """Compilers leave there what was on their stack; beside the address of a source that is read it is an error."""
+def test_bits_after_the_source_of_a_fill_may_hold_anything(is_fill: bool, count: int) -> None:
+    """Compilers leave there what was on their stack; after the address of a source that is read it is an error."""
     path = DATA / "contexts" / "pads_bm1684x_f32"
     debugger = open_debugger(path, path / "input.npz")
     commands = debugger.program.commands

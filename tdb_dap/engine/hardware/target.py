@@ -182,7 +182,7 @@ class Target(Protocol):
     def reserved_bits(self, kind: int, descriptor: bytes = b"") -> int:
         """The bits of a descriptor that mean nothing, as a number.
 
-        ``descriptor``: of a command; what is beside fields that it does not use may hold anything and is left out.
+        ``descriptor``: of a command; bits that belong to what it does not use may hold anything and are left out.
         """
         ...
 

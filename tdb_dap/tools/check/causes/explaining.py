@@ -11,7 +11,7 @@ from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.tools.check.causes.blame import first_culprit, with_blame, with_other_inputs
+from tdb_dap.tools.check.causes.blame import with_blame, with_other_inputs
 from tdb_dap.tools.check.causes.overwriting import Writers
 from tdb_dap.tools.check.causes.races import with_race
 from tdb_dap.tools.check.causes.shadows import (
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from tdb_dap.tools.check.options import CheckOptions
     from tdb_dap.tools.check.results import Walked
     from tdb_dap.tools.check.schema import Key, Row
-
-__all__ = ["Causes", "first_culprit"]
 
 
 class Causes:
