@@ -11,6 +11,7 @@ import pytest
 from scripts.structure import rooms, traced
 from scripts.structure.c_sources import KERNEL, CSources
 from scripts.structure.imports import MOST_FILES, Structure
+from scripts.structure.strays import strays
 from scripts.structure.typescript import TypeScript
 
 ROOT = Path(__file__).parent.parent
@@ -37,6 +38,19 @@ def test_no_folder_is_too_full() -> None:
 
 def test_imports_inside_functions_have_a_reason() -> None:
     assert [f"{found.path}:{found.line}" for found in PACKAGE.inside_functions().get("", ())] == []
+
+
+def test_no_file_of_the_root_is_left_out_of_the_source_distribution() -> None:
+    assert strays(ROOT) == []
+
+
+def test_a_committed_file_that_no_release_knows_is_named(tmp_path: Path) -> None:
+    (tmp_path / "MANIFEST.in").write_text("include LICENSE\n")
+    for name in ("LICENSE", "setup.py", "x.bmodel"):
+        (tmp_path / name).touch()
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
+    assert strays(tmp_path) == ["x.bmodel: not in MANIFEST.in"]
 
 
 def test_units_of_the_kernel_need_those_below_them_and_no_circle() -> None:

@@ -17,19 +17,18 @@ from pathlib import Path
 
 from scripts.structure.c_sources import KERNEL, CSources
 from scripts.structure.imports import MOST_FILES, Structure
+from scripts.structure.strays import strays
 from scripts.structure.traced import MOST
 from scripts.structure.typescript import TypeScript
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKED = ("MANIFEST.in", "README.md", "pyproject.toml", "setup.py")
-"""Files of the root that setuptools takes by itself."""
 
 
 def main() -> int:
     """Print, and say whether all is well."""
     structure, c_sources, extension = Structure(ROOT), CSources(ROOT), TypeScript(ROOT / "vscode-extension")
     wrong = [f"circle: {' '.join(circle)}" for circle in structure.circles()]
-    wrong += structure.wrong_ways() + structure.homeless() + _strays()
+    wrong += structure.wrong_ways() + structure.homeless() + strays(ROOT)
     folders = structure.folders()
     wrong += [
         f"{folder} has {count} files, more than {MOST_FILES}" for folder, count in folders.items() if count > MOST_FILES
@@ -56,13 +55,6 @@ def main() -> int:
         wrong += _traced()
     print("\n".join(wrong))
     return bool(wrong)
-
-
-def _strays() -> list[str]:
-    """Committed files of the root that the source distribution leaves out: the release would fail after minutes."""
-    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
-    taken = {*(ROOT / "MANIFEST.in").read_text("utf-8").split(), *PACKED}
-    return [f"{name}: not in MANIFEST.in" for name in done.stdout.splitlines() if "/" not in name and name not in taken]
 
 
 def _print_figures() -> None:
