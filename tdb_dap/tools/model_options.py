@@ -39,10 +39,8 @@ class ModelOptions(Struct, frozen=True):
     stage: int | None = None
     recording: str | None = None
 
-    def open(
-        self, tolerance: Tolerances | None = None, fast: bool = False, defers: bool = False, lenient: bool = False
-    ) -> Debugger:
-        """A debugger before the first command, without history; see ``open_debugger``."""
+    def open(self, tolerance: Tolerances | None = None, fast: bool = False, lenient: bool = False) -> Debugger:
+        """A debugger before the first command, without history; it verifies what it reads of a large reference."""
         from tdb_dap.tools.opening import open_debugger
 
         return open_debugger(
@@ -59,5 +57,5 @@ class ModelOptions(Struct, frozen=True):
             fast=fast,
             lenient=lenient,
             recording=self.recording,
-            defers=defers,
+            defers=True,
         )

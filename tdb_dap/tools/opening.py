@@ -91,8 +91,8 @@ def open_debugger(
     ``lenient``: illegal commands are computed, too.
 
     ``stage``: None: the one that takes the inputs; ``recording``: of a run of the model, in place of its dynamic
-    subnets, or ``remote:HOST:PORT``: a server that makes
-    one; ``defers``: who opens it calls ``Reference.verify``; ``make``: the kind of debugger.
+    subnets, or ``remote:HOST:PORT``: a server that makes one; ``defers``: arrays of a large reference are verified
+    when they are first read, the rest by ``Reference.verify``; ``make``: the kind of debugger.
     """
     if fast and backend != "numpy":
         raise BadInput(f"a fast run has no backend {quoted(backend)}: only numpy can leave exactness")
@@ -164,7 +164,7 @@ def open_debugger(
         say("reading the reference")
         compared = _picked_up(context_files.reference, program, tolerance, defers)
     debugger = make(program, machine, compared)
-    if compared is not None and not paths and (doubt := compared.doubt(machine)):
+    if compared is not None and not paths and (doubt := _doubt(compared, machine)):
         debugger.withhold_reference(doubt)
     if not paths:
         picked_up(inputs=own_inputs, reference=context_files.reference if debugger.reference is not None else None)
@@ -223,6 +223,15 @@ def _picked_up(
             )
             return None
     return compared
+
+
+def _doubt(reference: Reference, machine: Machine) -> str:
+    """Why expected data next to the model are not to be used; empty if they are."""
+    try:
+        return reference.doubt(machine)
+    except BadInput as error:
+        notice(f"not used as the reference: {error}")
+        return str(error)
 
 
 def _computed(path: Path, program: Program, words: Mapping[str, Array]) -> dict[str, Array]:

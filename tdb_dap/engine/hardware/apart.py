@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
+import numpy as np
 from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.geometry import Space
@@ -12,6 +13,8 @@ from tdb_dap.engine.hardware.views import Segment, View
 
 _MANY_PARTS = 64
 """Pieces that are not compared with each other any more."""
+_FEW_PARTS = 8
+"""Pieces that are compared without an array."""
 
 
 def parts_of(view: View) -> list[Segment]:
@@ -71,11 +74,16 @@ def _lanes_of(part: Segment, lane_bytes: int) -> tuple[int, int]:
 
 def _are_all_apart(parts: Sequence[Segment], view: View) -> bool:
     """Whether each piece has bytes of a lane, or lanes, of its own."""
-    spans = [(_within_lanes(part, view), _lanes_of(part, view.geometry.lane_bytes)) for part in parts]
-    return all(
-        _are_apart(within, others) or _are_apart(lanes, other_lanes)
-        for (within, lanes), (others, other_lanes) in combinations(spans, 2)
-    )
+    spans = [(*_within_lanes(part, view), *_lanes_of(part, view.geometry.lane_bytes)) for part in parts]
+    if len(spans) < _FEW_PARTS:
+        return all(a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2] for a, b in combinations(spans, 2))
+    start, stop, lane, lane_stop = np.array(spans).T
+    for number in range(1, len(spans)):
+        apart = (stop[:number] <= start[number]) | (stop[number] <= start[:number])
+        apart |= (lane_stop[:number] <= lane[number]) | (lane_stop[number] <= lane[:number])
+        if not apart.all():
+            return False
+    return True
 
 
 def _batches(part: Segment) -> list[Segment]:
@@ -84,7 +92,3 @@ def _batches(part: Segment) -> list[Segment]:
         replace(part, shape=(1, *part.shape[1:]), offset=part.offset + batch * part.strides[0])
         for batch in range(part.shape[0])
     ]
-
-
-def _are_apart(a: tuple[int, int], b: tuple[int, int]) -> bool:
-    return a[1] <= b[0] or b[1] <= a[0]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import View, as_bytes, template
 
 Rectangle = tuple[int, int, int, int]
 """First byte, the one after the last, first lane, the one after the last."""
+
+_MANY = 64
+"""Pairs of rectangles that are not compared one by one any more."""
 
 
 def rectangles(view: View) -> list[Rectangle]:
@@ -35,8 +40,12 @@ def rectangles(view: View) -> list[Rectangle]:
 
 def do_meet(one: View, other: View) -> bool:
     """Whether rectangles of two views in one memory meet; if not, they have no byte in common."""
+    ours, theirs = rectangles(one), rectangles(other)
+    if len(ours) * len(theirs) > _MANY:
+        a, b = np.array(ours).T[:, :, None], np.array(theirs).T[:, None, :]
+        return bool(np.any((a[0] < b[1]) & (b[0] < a[1]) & (a[2] < b[3]) & (b[2] < a[3])))
     return any(
         start < other_stop and other_start < stop and lane < other_lane_stop and other_lane < lane_stop
-        for start, stop, lane, lane_stop in rectangles(one)
-        for other_start, other_stop, other_lane, other_lane_stop in rectangles(other)
+        for start, stop, lane, lane_stop in ours
+        for other_start, other_stop, other_lane, other_lane_stop in theirs
     )

@@ -61,8 +61,8 @@ def shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
 def open_npz(path: Path, defers: bool = False) -> Mapping[str, Array]:
     """The arrays of an npz file, each read when it is asked for where they are large; BadInput as for ``read_npz``.
 
-    Such a file is read once from its start to its end, so that what is damaged is known now; ``defers``: by
-    ``LargeNpz.verify``.
+    Such a file is read once from its start to its end, so that what is damaged is known now; ``defers``: an array when
+    it is first asked for, and the rest by ``LargeNpz.verify``.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -100,6 +100,8 @@ class LargeNpz(Mapping[str, Array]):
         self._open()
         self._state = _state_of(path)
         self._members: dict[str, Member | zipfile.ZipInfo] = {}
+        self._waiting: dict[str, zipfile.ZipInfo] = {}
+        """Arrays that are still to be verified, in the order of the file."""
         self.dtypes: dict[str, np.dtype[Any]] = {}
         try:
             self._look_through()
@@ -108,17 +110,26 @@ class LargeNpz(Mapping[str, Array]):
             raise
 
     def verify(self) -> None:
-        """Read the file once from its start to its end, if that was deferred; BadInput if it is damaged."""
-        if self._defers:
-            self._defers = False
-            with self._trouble():  # it has not been changed
-                self._look_through()
+        """Read what was not read yet once from its start to its end, if that was deferred; BadInput if it is damaged."""
+        self._defers = False
+        with self._lock, self._trouble():  # it has not been changed
+            for name in list(self._waiting):
+                self._verify(name)
+
+    def _verify(self, name: str) -> None:
+        info, member = self._waiting.get(name), self._members[name]
+        if info is not None and isinstance(member, Member):
+            with _naming(info):
+                member.verify(self._file, info)
+            del self._waiting[name]
 
     def _look_through(self) -> None:
         try:
             with zipfile.ZipFile(self._path) as archive:
                 for name, info in _members(archive, self._path).items():
                     self._members[name], self.dtypes[name] = self._checked(archive, info)
+                    if self._defers and info.compress_type == zipfile.ZIP_STORED:
+                        self._waiting[name] = info
         except _TROUBLE as error:
             raise _unusable(self._path, "an npz file", error) from None
 
@@ -126,11 +137,10 @@ class LargeNpz(Mapping[str, Array]):
         self, archive: zipfile.ZipFile, info: zipfile.ZipInfo
     ) -> tuple[Member | zipfile.ZipInfo, np.dtype[Any]]:
         try:
-            member = Member.checked(self._file, info, self._defers)
+            with _naming(info):
+                member = Member.checked(self._file, info, self._defers)
         except NotImplementedError:  # packed in another way: read by the library, as a whole
             return info, _checked(archive, info)
-        except _TROUBLE as error:
-            raise ValueError(f"{info.filename[:80]!r}: {error or type(error).__name__}") from None
         return member, member.dtype
 
     def _open(self) -> None:
@@ -142,7 +152,7 @@ class LargeNpz(Mapping[str, Array]):
         with self._lock:
             values = self._kept.pop(name, None)
             if values is None:
-                values = self._read(member)
+                values = self._read(name, member)
             self._kept[name] = values
             held = sum(array.nbytes for array in self._kept.values())
             while held > _KEPT and len(self._kept) > 1:
@@ -179,12 +189,14 @@ class LargeNpz(Mapping[str, Array]):
         if math.prod(shape) != math.prod(member.shape) or len(index) != len(shape):
             raise ValueError(f"{name} has another shape")
         with self._lock, self._trouble():
+            self._verify(name)
             array = member.part(self._file, shape, index)
         array.flags.writeable = False
         return array
 
-    def _read(self, member: Member | zipfile.ZipInfo) -> Array:
+    def _read(self, name: str, member: Member | zipfile.ZipInfo) -> Array:
         with self._trouble():
+            self._verify(name)
             if isinstance(member, Member):
                 array = member.whole(self._file)
             else:
@@ -204,6 +216,17 @@ class LargeNpz(Mapping[str, Array]):
             yield
         except _TROUBLE as error:
             raise _unusable(self._path, "an npz file", error) from None
+
+
+@contextmanager
+def _naming(info: zipfile.ZipInfo) -> Iterator[None]:
+    """Errors name the array."""
+    try:
+        yield
+    except NotImplementedError:
+        raise
+    except _TROUBLE as error:
+        raise ValueError(f"{info.filename[:80]!r}: {error or type(error).__name__}") from None
 
 
 def _state_of(path: Path) -> tuple[int, int, int]:

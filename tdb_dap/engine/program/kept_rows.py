@@ -15,12 +15,13 @@ from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.target import Keeping
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.program.access_table import AccessRows, Views
+from tdb_dap.errors import NotSimulated
 from tdb_dap.system import kept_files
 from tdb_dap.system.kept_files import KeptFile, state_of_sources
 from tdb_dap.version import __version__
 
 if TYPE_CHECKING:
-    from tdb_dap.engine.commands.commands import Commands
+    from tdb_dap.engine.commands.commands import Command, Commands
 
 
 class _Kind(msgspec.Struct, array_like=True):
@@ -68,9 +69,25 @@ def _file_of(commands: Commands) -> KeptFile | None:
     target, encoded = commands.target, commands.encoded
     if encoded is None or not isinstance(target, Keeping) or not target.identity or not kept_files.are_wanted():
         return None
-    if not encoded.kinds.size or encoded.kinds.min() < 0:  # what the host does is not in its commands
+    try:
+        hosts = [_host_operands(commands[int(ordinal)]) for ordinal in np.flatnonzero(encoded.kinds < 0)]
+    except NotSimulated:
         return None
-    return KeptFile("rows", encoded.digest(target.kind_size, _build(), target.identity.encode()))
+    others = (_build(), target.identity.encode(), msgspec.msgpack.encode(hosts))
+    return KeptFile("rows", encoded.digest(target.kind_size, *others)) if encoded.kinds.size else None
+
+
+def _host_operands(command: Command) -> list[tuple[_Kind, int, int] | None]:
+    """What a command without a descriptor reads and writes: kind, address and core of each tensor."""
+    description = command.description
+    return [
+        (_kind_of(operand), operand.address, operand.core) if isinstance(operand, View) else None
+        for operand in (*description.reads, None, *description.results)
+    ]
+
+
+def _kind_of(view: View) -> _Kind:
+    return _Kind(view.space, view.shape, view.dtype.name, view.layout, view.strides, view.width, view.lane_mask)
 
 
 @cache
@@ -84,12 +101,8 @@ def _build() -> bytes:
 def _packed(rows: AccessRows) -> _File:
     columns = np.stack([getattr(rows, name).astype(np.int64, copy=False) for name in _COLUMNS])
     views = rows.views
-    kinds = [
-        _Kind(view.space, view.shape, view.dtype.name, view.layout, view.strides, view.width, view.lane_mask)
-        for view in views.kinds
-    ]
     places = np.stack([views.kind, views.address, views.core])
-    return _File(columns.tobytes(), places.tobytes(), kinds, rows.undefined, rows.illegal)
+    return _File(columns.tobytes(), places.tobytes(), [_kind_of(view) for view in views.kinds], rows.undefined, rows.illegal)
 
 
 def _unpacked(file: _File, geometry: Geometry) -> AccessRows:

@@ -43,13 +43,10 @@ class Job(Struct, frozen=True):
     pictures: bool = True
     wanted: frozenset[Key] | None = None
 
-    def open(self, defers: bool = False) -> Debugger:
-        """A debugger at the start of the program. BadInput if there is nothing to compare with.
-
-        ``defers``: who opens it calls ``Reference.verify``.
-        """
+    def open(self) -> Debugger:
+        """A debugger at the start of the program. BadInput if there is nothing to compare with."""
         model = self.model
-        debugger = model.open(self.tolerances, defers=defers)
+        debugger = model.open(self.tolerances)
         if debugger.reference is None:
             own = debugger.program.context.reference
             of_own = model.inputs is not None and own is not None and not model.references
@@ -75,7 +72,7 @@ class Worker:
         self._shown = Shown(job.pictures)
         self._judging: Calls[Gathered | None, Looked | None] | None = None
         self.is_alone = False
-        self.debugger = debugger or job.open(defers=True)
+        self.debugger = debugger or job.open()
 
     def run(self, segment: Segment, progress: Callable[[int], None] = lambda ordinal: None) -> Walked:
         """Run one segment; ``progress`` receives the ordinal now and then."""
@@ -83,7 +80,7 @@ class Worker:
         debugger = self.debugger
         if start < debugger.ordinal:
             self.close()
-            debugger = self.debugger = self._job.open(defers=True)
+            debugger = self.debugger = self._job.open()
         if self._judging is None:
             self._judging = self._judges()
         if start > debugger.ordinal:
