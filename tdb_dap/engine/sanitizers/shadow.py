@@ -6,7 +6,7 @@ is over. Other marks are numbers of origins: the byte was computed from bytes of
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -29,8 +29,8 @@ _NOTHING = Outcome()
 _AT_ONCE = 1 << 10
 """Commands whose accesses are taken out of the table at once."""
 
-Access = tuple[bool, Place, int]
-"""Whether it writes, what encloses it, and the number of its view."""
+Access = tuple[bool, Place, int, slice]
+"""Whether it writes, what encloses it, the number of its view, and the rows of its pieces."""
 
 _BYTE = BY_NAME["ui8"]
 
@@ -232,12 +232,22 @@ class Defined:
         if ordinal in rows.irregular:
             return False
         accesses = self._of(ordinal)
-        for is_write, place, _ in accesses:
-            if not is_write and not shadow.is_clear(place):
+        for is_write, place, _, pieces in accesses:
+            if not is_write and not shadow.is_clear(place) and not self._are_clear(shadow, pieces):
                 return False
-        for view in {view: None for is_write, place, view in accesses if is_write and not shadow.is_clear(place)}:
-            shadow.put(rows.views[view], None)
+        for is_write, place, view, pieces in accesses:
+            if is_write and not shadow.is_clear(place) and not self._are_clear(shadow, pieces):
+                shadow.put(rows.views[view], None)
         return True
+
+    def _are_clear(self, shadow: Shadow, pieces: slice) -> bool:
+        """Whether each piece of an access is clear, where what encloses them all is not."""
+        return pieces.stop - pieces.start > 1 and all(map(shadow.is_clear, self._places(pieces)))
+
+    def _places(self, part: slice) -> Iterator[Place]:
+        rows = self._rows
+        columns = (rows.space, rows.core, rows.start, rows.stop, rows.lane, rows.lane_stop)
+        return zip(*[column[part].tolist() for column in columns], strict=True)
 
     def _of(self, ordinal: int) -> list[Access]:
         if not 0 <= ordinal - self._first < len(self._accesses):
@@ -246,10 +256,23 @@ class Defined:
 
     def _taken(self, first: int) -> list[list[Access]]:
         rows = self._rows
-        each = [rows.of_command(ordinal) for ordinal in range(first, first + _AT_ONCE)]
-        begin = next((mine.start for mine in each if mine), 0)
-        part = slice(begin, max((mine.stop for mine in each if mine), default=begin))
-        columns = (rows.space, rows.core, rows.start, rows.stop, rows.lane, rows.lane_stop)
-        places = zip(*[column[part].tolist() for column in columns], strict=True)
-        accesses = list(zip(rows.is_write[part].tolist(), places, rows.view[part].tolist(), strict=True))
-        return [accesses[mine.start - begin : mine.stop - begin] if mine else [] for mine in each]
+        accesses: list[list[Access]] = [[] for _ in range(_AT_ONCE)]
+        low, high = np.searchsorted(rows.ordinal, (first, first + _AT_ONCE)).tolist()
+        if low == high:
+            return accesses
+        # The pieces of a tensor follow each other.
+        begins = low + np.flatnonzero(np.diff(rows.view[low:high], prepend=-1))
+        whole = begins - low
+        lows, highs = (
+            [ufunc.reduceat(column[low:high], whole).tolist() for column in columns]
+            for ufunc, columns in ((np.minimum, (rows.start, rows.lane)), (np.maximum, (rows.stop, rows.lane_stop)))
+        )
+        places = zip(
+            *(rows.space[begins].tolist(), rows.core[begins].tolist(), lows[0], highs[0], lows[1], highs[1]),
+            strict=True,
+        )
+        pieces = map(slice, begins.tolist(), [*begins[1:].tolist(), high])
+        each = zip(rows.is_write[begins].tolist(), places, rows.view[begins].tolist(), pieces, strict=True)
+        for ordinal, access in zip(rows.ordinal[begins].tolist(), each, strict=True):
+            accesses[ordinal - first].append(access)
+        return accesses

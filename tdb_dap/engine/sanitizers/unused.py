@@ -40,14 +40,13 @@ def unused(program: Program) -> Iterator[Finding]:
     rows = program.access_rows
     readers = _Readers(program)
     writes = np.flatnonzero(rows.is_write)
-    ordinals, firsts = np.unique(rows.ordinal[writes], return_index=True)
-    if not writes.size:
-        return
-    are_certain = np.logical_or.reduceat(readers.are_certain(writes), firsts)
-    ends = np.append(firsts[1:], writes.size)
-    for number in np.flatnonzero(~are_certain).tolist():
-        ordinal, results = int(ordinals[number]), writes[firsts[number] : ends[number]]
-        if not _moves(rows, ordinal) or any(readers.has(row) for row in results.tolist()):
+    # The first pieces of tensors tell of most commands, and the others need not be looked at.
+    heads = writes[np.diff(rows.view[writes], prepend=-1) != 0]
+    writes = readers.without_certain(writes, heads)
+    writes = readers.without_certain(writes, writes)
+    for ordinal in distinct(rows.ordinal[writes]):
+        results = writes[slice(*np.searchsorted(rows.ordinal[writes], (ordinal, ordinal + 1)))]
+        if not _moves(rows, ordinal) or any(map(readers.has, results.tolist())):
             continue
         if is_unneeded(program, ordinal, readers.has):
             continue
@@ -148,6 +147,12 @@ class _Readers:
         has_all = rows.views.which(_is_whole, views[is_read & ~begins_there])[views]
         certain: NDArray[np.bool_] = is_read & (begins_there | has_all)
         return certain
+
+    def without_certain(self, writes: Column, looked_at: Column) -> Column:
+        """The rows of commands of which none of those that are ``looked_at`` is certainly read."""
+        ordinal = self._rows.ordinal
+        certain = distinct(ordinal[looked_at[self.are_certain(looked_at)]])
+        return writes[~np.isin(ordinal[writes], certain)]
 
     def has(self, row: int) -> bool:
         """Follow the bytes of a row until one of them is read, or all are overwritten."""
