@@ -110,7 +110,7 @@ class LargeNpz(Mapping[str, Array]):
             raise
 
     def verify(self) -> None:
-        """Read what was not read yet once from its start to its end, if that was deferred; BadInput if it is damaged."""
+        """Read once what was not read yet, if that was deferred; BadInput if it is damaged."""
         self._defers = False
         with self._lock, self._trouble():  # it has not been changed
             for name in list(self._waiting):

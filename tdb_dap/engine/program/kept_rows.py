@@ -102,7 +102,9 @@ def _packed(rows: AccessRows) -> _File:
     columns = np.stack([getattr(rows, name).astype(np.int64, copy=False) for name in _COLUMNS])
     views = rows.views
     places = np.stack([views.kind, views.address, views.core])
-    return _File(columns.tobytes(), places.tobytes(), [_kind_of(view) for view in views.kinds], rows.undefined, rows.illegal)
+    return _File(
+        columns.tobytes(), places.tobytes(), [_kind_of(view) for view in views.kinds], rows.undefined, rows.illegal
+    )
 
 
 def _unpacked(file: _File, geometry: Geometry) -> AccessRows:

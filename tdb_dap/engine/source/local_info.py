@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -21,8 +22,7 @@ class LocalInfo(Struct, frozen=True):
 
     @classmethod
     def of(cls, op: MlirOp) -> LocalInfo:
-        text = str(op.attributes.get("ginfo", ""))
-        return cls({name: _number(value) for name, value in _NUMBERS.findall(text)})
+        return _parsed(str(op.attributes.get("ginfo", "")))
 
     def get(self, name: str) -> int:
         value = self.numbers.get(name, 0)
@@ -40,6 +40,12 @@ class LocalInfo(Struct, frozen=True):
             return 0, 1
         position = min(index, len(starts) - 1)
         return starts[position], starts[position] + sizes[position]
+
+
+@lru_cache(maxsize=1 << 12)
+def _parsed(text: str) -> LocalInfo:
+    """An op is asked for each of its slices, and as a maker of each of its users."""
+    return LocalInfo({name: _number(value) for name, value in _NUMBERS.findall(text)})
 
 
 def _number(text: str) -> Any:
