@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tdb_dap.engine.hardware.target import Watched
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.reference.comparison import Comparer, Comparison
 from tdb_dap.tools.check.schema import Report
@@ -108,9 +109,9 @@ def test_blame_runs_again_what_it_must(toy: Toy, tmp_path: Path, monkeypatch: py
         steps.append(machine.ordinal)
         step(machine)
 
-    def counted_ahead(machine: Machine, ordinal: int) -> None:
+    def counted_ahead(machine: Machine, ordinal: int, watched: Watched | None) -> None:
         before = machine.ordinal
-        run_ahead(machine, ordinal)
+        run_ahead(machine, ordinal, watched)
         steps.extend(range(before, machine.ordinal))
 
     monkeypatch.setattr(Machine, "step", counted)

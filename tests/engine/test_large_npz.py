@@ -249,7 +249,11 @@ def test_what_is_damaged_is_said_the_same_when_it_is_looked_for_later(place: str
     else:
         found = LargeNpz(path, defers=True)
         np.testing.assert_array_equal(found["t5"], np.full(5000, 5.0))
-        for ask in (lambda: found["t2"], lambda: found.part("t2", (5000,), (slice(4999, 5000),))):
+        asked_for: tuple[Callable[[], object], ...] = (
+            lambda: found["t2"],
+            lambda: found.part("t2", (5000,), (slice(4999, 5000),)),
+        )
+        for ask in asked_for:
             with pytest.raises(BadInput) as asked:
                 ask()
             assert str(asked.value) == str(at_once.value)

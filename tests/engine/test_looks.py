@@ -20,7 +20,7 @@ from tdb_dap.engine.control.inspector import Inspector
 from tdb_dap.engine.control.observers import NEVER, Observer
 from tdb_dap.engine.control.plugin_observers import Guarded
 from tdb_dap.engine.control.stops import Finding
-from tdb_dap.engine.hardware.target import Cost
+from tdb_dap.engine.hardware.target import WATCHED_FORMATS, Cost, Watched
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.reference.comparison import Comparison
 from tdb_dap.engine.sanitizers import chosen, made, unused
@@ -29,10 +29,12 @@ from tdb_dap.engine.sanitizers.uninitialized import Uninitialized
 from tdb_dap.engine.source.source_map import OpRecord
 from tdb_dap.system.plugins import Plugin
 from tdb_dap.targets import kernel
+from tdb_dap.targets.kernel.constants import Format
 from tdb_dap.tools.check import rows
 from tdb_dap.tools.check.schema import Picture
 from tdb_dap.tools.opening import open_debugger
 from tdb_dap.tools.profile.profiling import Costs
+from tdb_dap.tools.programs import open_program
 from tests.command_line import tdb_dap
 from tests.conftest import Toy
 from tests.mutants import with_fault
@@ -42,6 +44,11 @@ pytestmark = pytest.mark.skipif(not kernel.is_active(), reason="commands are exe
 
 TOY = case("toy_bm1684x_f32")
 MODELS = [*(c for c in cases() if not c.is_dynamic), *of_more_chips()]
+
+
+def has_floats(of: Case) -> bool:
+    """Whether an input of a model is of floats."""
+    return any(tensor.dtype.is_float for tensor in open_program(of.path).inputs)
 
 
 @contextmanager
@@ -56,9 +63,9 @@ def counting() -> Iterator[list[int]]:
     """The ordinals that were executed many at a time."""
     run_ahead, found = Machine.run_ahead, list[int]()
 
-    def counted(machine: Machine, ordinal: int) -> None:
+    def counted(machine: Machine, ordinal: int, watched: Watched | None = None) -> None:
         before = machine.ordinal
-        run_ahead(machine, ordinal)
+        run_ahead(machine, ordinal, watched)
         found.extend(range(before, machine.ordinal))
 
     with pytest.MonkeyPatch.context() as patched:
@@ -198,6 +205,29 @@ def test_sanitizers_find_the_same_when_they_look_at_some_commands_only(of: Case)
     found = texts(debugger, "all", "inf", "denormal")
     with one_by_one():
         assert found == texts(debugger, "all", "inf", "denormal")
+
+
+@pytest.mark.parametrize("of", [model for model in MODELS if has_floats(model)], ids=lambda of: of.name)
+def test_origins_of_nan_are_found_without_a_look_at_each_command(of: Case) -> None:
+    """Inputs that sums cannot take make NaNs all over the net, here and there."""
+    debugger = opened(of)
+    tensors = {tensor.name: tensor.dtype for tensor in debugger.program.inputs if tensor.dtype.is_float}
+    seen = set[int]()
+    for numbers in ([3.0e38, -3.0e38], [np.inf], [np.nan], [0.0, 1.0e-45], [1.0, np.inf, -np.inf, np.nan, -1.0]):
+        words = dict(debugger.machine.inputs)
+        for name, dtype in tensors.items():
+            words[name] = dtype.encode(np.resize(np.array(numbers, np.float32), words[name].shape))
+        debugger.machine.load_inputs(words)
+        with counting() as ahead:
+            found = texts(debugger, "nan")
+        with one_by_one():
+            assert found == texts(debugger, "nan")
+        seen |= set(ahead)
+    assert seen
+
+
+def test_formats_that_are_watched_are_those_of_the_kernel() -> None:
+    assert {name: Format[name.upper()] + 1 for name in WATCHED_FORMATS} == WATCHED_FORMATS
 
 
 @pytest.mark.parametrize("reference", [False, True])

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from scripts.robustness.fuzz_simulator.contents import Random
-from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.hardware.target import Description, EncodedCommands
+from tdb_dap.engine.hardware.dtypes import F32, Array
+from tdb_dap.engine.hardware.target import Description, EncodedCommands, Watched
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import TdbError
 from tdb_dap.targets import kernel
@@ -137,12 +137,23 @@ def filled(lanes: Array, random: Random) -> None:
         words.view(np.float32)[random.integers(0, words.size, 50)] = np.float32("nan")
 
 
-def one_by_one(bench: Bench, commands: list[Command]) -> list[Description]:
-    """Execute each command by itself."""
+def one_by_one(bench: Bench, commands: list[Command], made: list[bool] | None = None) -> list[Description]:
+    """Execute each command by itself. ``made`` receives whether it has left a NaN in a result of float32."""
     descriptions = [bench.chip.describe(kind, own, 0, {}) for kind, own in commands]
     for description in descriptions:
         bench.chip.execute(description, bench.memory)
+        (result,) = description.results
+        if made is not None and isinstance(result, View):
+            made.append(result.dtype is F32 and bool(np.isnan(F32.decode(bench.memory.read(result))).any()))
     return descriptions
+
+
+def joined(commands: list[Command]) -> EncodedCommands:
+    sizes = [len(descriptor) for _, descriptor in commands]
+    payload = np.frombuffer(b"".join(descriptor for _, descriptor in commands), np.uint8)
+    starts = np.cumsum([0, *sizes[:-1]]).astype(np.int64)
+    kinds = np.array([kind for kind, _ in commands], np.int32)
+    return EncodedCommands(kinds, starts, np.zeros(len(commands), np.int16), payload)
 
 
 def carried_out(
@@ -152,12 +163,7 @@ def carried_out(
 
     ``before``: the memories as they were then.
     """
-    chip, expected, seen = bench.chip, bench.kept(), Counter[str]()
-    sizes = [len(descriptor) for _, descriptor in commands]
-    payload = np.frombuffer(b"".join(descriptor for _, descriptor in commands), np.uint8)
-    starts = np.cumsum([0, *sizes[:-1]]).astype(np.int64)
-    kinds = np.array([kind for kind, _ in commands], np.int32)
-    every = EncodedCommands(kinds, starts, np.zeros(len(commands), np.int16), payload)
+    chip, expected, seen, every = bench.chip, bench.kept(), Counter[str](), joined(commands)
     bench.restore(before)
     reached = 0
     while reached < len(commands):
@@ -198,6 +204,38 @@ def test_so_it_does_in_parts(name: str) -> None:
     with kernel.shared(3, worth=1):
         seen = walk(name)
     assert min(seen["together"], seen["alone"]) > 50, seen
+
+
+@pytest.mark.parametrize("name", ["BM1684X", "BM1688", "BM1690"])
+def test_a_run_ends_after_the_first_command_that_leaves_a_nan_where_it_is_watched(name: str) -> None:
+    bench, seen = Bench(chip_named(name)), Counter[str]()
+    for commands, random in drawn(bench.chip):
+        filled(bench.memory.local(0), random)
+        words = bench.memory.local(0).reshape(-1).view(np.float32)
+        words[random.integers(0, words.size, words.size // 2000)] = np.float32("nan")
+        before, made = bench.kept(), list[bool]()
+        try:
+            descriptions = one_by_one(bench, commands, made)
+        except (TdbError, AttributeError, KeyError, ValueError):
+            continue
+        chip, expected, every = bench.chip, bench.kept(), joined(commands)
+        results = [description.results[0] for description in descriptions]
+        is_float = [isinstance(view, View) and view.dtype is F32 for view in results]
+        watched = Watched((np.array(is_float) & (random.integers(4, size=len(results)) > 0)).astype(np.int8))
+        bench.restore(before)
+        reached = 0
+        while reached < len(commands):
+            done = chip.carry_out_some(every, reached, len(commands), bench.memory, watched)
+            hits = [number for number in range(reached, done) if watched.formats[number] and made[number]]
+            assert hits == ([done - 1] if watched.is_found else []), (name, descriptions)
+            seen["found" if hits else "clean" if done > reached else "alone"] += 1
+            if done == reached:
+                chip.execute(descriptions[reached], bench.memory)
+                done += 1
+            reached = done
+        for own, found in zip(expected, bench.all(), strict=True):
+            assert np.array_equal(own, found), (name, descriptions)
+    assert min(seen["found"], seen["clean"]) > 20, seen
 
 
 def test_shifts_that_the_command_before_computes() -> None:

@@ -266,7 +266,7 @@ class Debugger:
         while not self.at_end:
             try:
                 with asking(self._interrupted):
-                    finding = None if self._has_run_ahead(target) else self._execute()
+                    finding = self._announcer.last_heard if self._has_run_ahead(target) else self._execute()
             except Interrupted:
                 return self._finish(self.inspector.stop("pause"))
             except (NotSimulated, BackendFailed) as error:
@@ -297,7 +297,7 @@ class Debugger:
             if self.ordinal == before:
                 return False
             self.listener.between_commands()
-            if self.ordinal == end:
+            if self.ordinal == end or self._announcer.heard:
                 return True
         return False
 

@@ -7,7 +7,11 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tdb_dap.engine.control.stops import Finding, Stop
+from tdb_dap.engine.hardware.target import Watched
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
@@ -50,6 +54,13 @@ class Observer:
             return next_of(inspector.program.source.borders, inspector.ordinal)
         return NEVER
 
+    def watched(self, inspector: Inspector) -> NDArray[np.int8] | None:
+        """Commands that it need see only where their results may hold a NaN, as in ``Watched``; None: there are none.
+
+        They are not among those that ``next_look`` gives, and only ``after_command`` is called for them.
+        """
+        return None
+
     def loaded(self, inspector: Inspector) -> None:
         """The program is loaded; nothing has been executed."""
 
@@ -89,6 +100,9 @@ class Heard(Observer):
     def next_look(self, inspector: Inspector) -> int:
         return self._inner.next_look(inspector)
 
+    def watched(self, inspector: Inspector) -> NDArray[np.int8] | None:
+        return self._inner.watched(inspector)
+
     def before_command(self, inspector: Inspector, command: Command) -> None:
         self._hear(self._inner.before_command(inspector, command))
 
@@ -113,13 +127,36 @@ class Announcer:
         self._observers = observers
         self._asked: dict[int, tuple[Observer, int, int]] = {}
         """By identity: an observer, the moment at which it was asked for its next look, and what it has answered."""
+        self._of: list[Observer] = []
+        """The observers that ``_watchers`` are of."""
+        self._watchers: list[tuple[Observer, NDArray[np.int8]]] = []
+        self._together: Watched | None = None
         self.heard: list[Finding] = []
 
     def run_ahead(self, ordinal: int = NEVER) -> None:
         """Execute some of the commands before the next one that has to be seen, at most until ``ordinal``."""
-        machine = self._inspector.machine
-        if machine.can_run_ahead:
-            machine.run_ahead(min([ordinal, *map(self._next_of, self._observers)]))
+        machine, self.heard = self._inspector.machine, []
+        if not machine.can_run_ahead:
+            return
+        watched = self._watched()
+        machine.run_ahead(min([ordinal, *map(self._next_of, self._observers)]), watched)
+        if watched is not None and watched.is_found:
+            watched.is_found = False
+            command = self._inspector.program.commands[self._inspector.ordinal - 1]
+            self._tell(self._watching(command.ordinal), "after_command", (command,))
+
+    def _watched(self) -> Watched | None:
+        """What the observers watch together."""
+        if self._of != self._observers:
+            self._of = list(self._observers)
+            each = ((observer, observer.watched(self._inspector)) for observer in self._observers)
+            self._watchers = [(observer, formats) for observer, formats in each if formats is not None]
+            formats = [formats for _, formats in self._watchers]
+            self._together = Watched(np.maximum.reduce(formats)) if formats else None
+        return self._together
+
+    def _watching(self, ordinal: int) -> list[Observer]:
+        return [observer for observer, formats in self._watchers if formats[ordinal]]
 
     def _next_of(self, observer: Observer) -> int:
         now = self._inspector.ordinal
@@ -133,6 +170,7 @@ class Announcer:
     def forget(self) -> None:
         """The program is another one from some moment on: what the observers have answered does not hold."""
         self._asked.clear()
+        self._of = []
 
     def execute(self) -> Finding | None:
         """Execute the next command; nothing is reported of one that is passed over."""
@@ -141,7 +179,9 @@ class Announcer:
         self.heard = []
         looking = self._observers
         if inspector.machine.can_run_ahead:
+            self._watched()
             looking = [observer for observer in looking if self._next_of(observer) == ordinal]
+            looking += [observer for observer in self._watching(ordinal) if observer not in looking]
         if not looking or inspector.machine.passes_over(ordinal):
             inspector.machine.step()
             return None
@@ -151,6 +191,11 @@ class Announcer:
         inspector.machine.step()
         self._tell(looking, "after_command", (command,))
         self._tell(looking, "after_op", source.ending_at(ordinal))
+        return self.last_heard
+
+    @property
+    def last_heard(self) -> Finding | None:
+        """The finding of the last command that counts."""
         return self.heard[-1] if self.heard else None
 
     def look_back(self) -> Finding | None:
@@ -167,9 +212,16 @@ class Announcer:
                     finding = observer.after_op(inspector, record) or finding
         return finding
 
-    def _tell(self, looking: Sequence[Observer], hook: str, subjects: tuple[Any, ...]) -> None:
+    def _tell(self, looking: Sequence[Observer], hook: str, subjects: Sequence[Any]) -> None:
+        if not subjects:
+            return
+        own = [
+            getattr(observer, hook)
+            for observer in looking
+            if getattr(type(observer), hook) is not getattr(Observer, hook)
+        ]
         for subject in subjects:
-            for observer in looking:
-                finding = getattr(observer, hook)(self._inspector, subject)
+            for tell in own:
+                finding = tell(self._inspector, subject)
                 if finding is not None:
                     self.heard.append(finding)

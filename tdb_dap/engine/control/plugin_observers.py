@@ -9,6 +9,9 @@ from tdb_dap.engine.control.observers import NEVER, Observer
 from tdb_dap.system.plugins import Plugin, plugins
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tdb_dap.engine.control.debugger import Debugger
     from tdb_dap.engine.control.inspector import Inspector
 
@@ -38,6 +41,12 @@ class Guarded(Observer):
             return inspector.ordinal
         look = self._call("next_look", inspector)
         return look if isinstance(look, int) else inspector.ordinal
+
+    def watched(self, inspector: Inspector) -> NDArray[np.int8] | None:
+        formats: NDArray[np.int8] | None = (
+            self._call("watched", inspector) if isinstance(self._observer, Observer) else None
+        )
+        return formats
 
     def loaded(self, inspector: Inspector) -> None:
         self._call("loaded", inspector)

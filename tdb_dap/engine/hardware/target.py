@@ -141,6 +141,32 @@ class EncodedCommands(Struct, frozen=True, eq=False, weakref=True):
         return digest.digest()
 
 
+WATCHED_FORMATS = {"f32": 1, "f16": 2, "bf16": 4}
+"""One more than the kernel's numbers of the formats."""
+
+
+class Watched:
+    """The commands of a run whose results are looked at for NaN; the run ends after one that may hold any.
+
+    ``formats``: of each command one more than the number of the format of its result, int8, in ``WATCHED_FORMATS``, or
+    0; ``is_found``: whether the run has ended for that.
+    """
+
+    def __init__(self, formats: NDArray[np.int8]) -> None:
+        self.formats = formats
+        self.is_found = False
+        self._first = 0
+
+    def starting_at(self, ordinal: int) -> Watched:
+        """The same, of commands whose first one is that command of the program."""
+        self._first = ordinal
+        return self
+
+    def of(self, first: int, stop: int) -> NDArray[np.int8]:
+        """The formats of these commands."""
+        return self.formats[self._first + first : self._first + stop]
+
+
 class Target(Protocol):
     """A chip."""
 
@@ -272,10 +298,12 @@ class Planning(Protocol):
         """
         ...
 
-    def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
+    def carry_out_some(
+        self, commands: EncodedCommands, first: int, stop: int, memory: Memory, watched: Watched | None = None
+    ) -> int:
         """Carry out commands from ``first`` on as others of their forms, one after the other, at most to ``stop``.
 
-        The first one that was not; it has to be executed by itself.
+        The first one that was not; it has to be executed by itself, or the one before it has left what is ``watched``.
         """
         ...
 

@@ -93,7 +93,8 @@ def quantise(inputs: Sequence[HostTensor], outputs: Sequence[Room], arguments: A
         return [(scaled.view(np.uint32) >> np.uint32(16)).astype(np.uint16)]
     if source.dtype is not F32 or target not in (SI8, UI8):
         raise NotSimulated(f"quant of {source.dtype} as {target} is not simulated")
-    scaled = source.numbers * np.float32(_scale(arguments, 128))
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = source.numbers * np.float32(_scale(arguments, 128))
     if np.isnan(scaled).any():
         raise NotSimulated("quant of NaN is undefined")
     # Limited first: a number near a half would be rounded by adding one, and float64 has room for both.

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from tdb_dap.engine.hardware.memory import Memory, Region, zeros
-from tdb_dap.engine.hardware.target import Description, Keeping, Planning, Target
+from tdb_dap.engine.hardware.target import Description, Keeping, Planning, Target, Watched
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.undo_log import Outcome, OverwrittenView
 from tdb_dap.errors import NotSimulated
@@ -141,10 +141,12 @@ class InProcess:
             raise NotSimulated(f"{description.name}: its operands are larger than the memory of this machine") from None
         return Outcome(tuple(changes)) if changes else _NOTHING
 
-    def execute_some(self, commands: Commands, first: int, stop: int, memory: Memory) -> int:
+    def execute_some(
+        self, commands: Commands, first: int, stop: int, memory: Memory, watched: Watched | None = None
+    ) -> int:
         """Execute commands from ``first`` on, at most to ``stop``, as far as nothing has to be known of each of them.
 
-        The first one that was not executed.
+        The first one that was not executed; where ``watched`` has found something, the one after that.
         """
         part = commands.encoded_from(first)
         if part is None or self.keeps_old:
@@ -153,7 +155,10 @@ class InProcess:
         encoded, plans = own.encoded, self._plans_of(own.target)
         if encoded is None or plans is None:
             return first
-        return before + plans.carry_out_some(encoded, first - before, min(stop - before, len(own)), memory)
+        stop = min(stop - before, len(own))
+        if watched is None:
+            return before + plans.carry_out_some(encoded, first - before, stop, memory)
+        return before + plans.carry_out_some(encoded, first - before, stop, memory, watched.starting_at(before))
 
     def _plans_of(self, target: Target) -> Planning | None:
         if target is not self._asked:

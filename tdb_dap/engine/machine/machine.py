@@ -14,6 +14,7 @@ from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory
+from tdb_dap.engine.hardware.target import Watched
 from tdb_dap.engine.hardware.views import Operand, View
 from tdb_dap.engine.machine.backend import Backend, InProcess
 from tdb_dap.engine.machine.branches import Branches
@@ -206,13 +207,13 @@ class Machine:
         is_seen = self.keeps_history or self.program.verifies or len(self._edits) or self._branches.leaves_out_any
         return not is_seen and isinstance(self.backend, InProcess) and not self.backend.keeps_old
 
-    def run_ahead(self, ordinal: int) -> None:
-        """Execute some of the next commands at once, at most until ``ordinal``; perhaps none."""
+    def run_ahead(self, ordinal: int, watched: Watched | None = None) -> None:
+        """Execute some of the next commands at once, at most until ``ordinal`` or what is ``watched``; perhaps none."""
         ordinal = min(ordinal, self.ordinal + _AT_ONCE, len(self.program.commands))
         if ordinal <= self.ordinal or not self.can_run_ahead or not isinstance(self.backend, InProcess):
             return
         self._require_intact()
-        reached = self.backend.execute_some(self.program.commands, self.ordinal, ordinal, self._memory)
+        reached = self.backend.execute_some(self.program.commands, self.ordinal, ordinal, self._memory, watched)
         if reached > self.ordinal:
             self._begin(reached)
 

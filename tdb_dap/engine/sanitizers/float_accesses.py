@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tdb_dap.engine.commands.commands import ENGINES
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.runs import distinct
+from tdb_dap.engine.hardware.target import WATCHED_FORMATS
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.program.access_table import SPACES, AccessRows, Column
 
@@ -63,6 +64,17 @@ class FloatAccesses:
     def overwritten(self, ordinal: int) -> list[View]:
         """The operands with floats of which a command may write a byte; perhaps also others of its operands."""
         return [self._rows.views[view] for view in self._overwritten.get(ordinal, ())]
+
+    def can_be_watched(self, ordinal: int) -> bool:
+        """Whether the only result of a command tells whether it makes a NaN, as ``Watched`` finds it."""
+        rows, results = self._rows, self._results.get(ordinal, {})
+        if len(results) != 1 or not self.are_known(ordinal) or ordinal in self._overwritten:
+            return False
+        mine = rows.of_command(ordinal)
+        (number,) = results
+        view = rows.views.kinds[rows.views.kind[number]]
+        is_only = all(rows.view[row] == number for row in mine if rows.is_write[row])
+        return is_only and view.dtype.name in WATCHED_FORMATS and view.layout is not Layout.STREAM
 
     def reading(self, starts: Sequence[int], sizes: Sequence[int]) -> frozenset[int]:
         """Ordinals of commands with an operand that begins in one of these stretches of DDR, which ascend."""

@@ -19,6 +19,7 @@ from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import share_a_byte
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.target import WATCHED_FORMATS
 from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View
 from tdb_dap.engine.program.program import collected_rows
 from tdb_dap.engine.sanitizers.finding_text import title_of
@@ -109,9 +110,26 @@ class Origin(Observer):
         """Commands with a result of floats, and those that take from a weight with such numbers."""
         if self._looks is None:
             known = self._accesses = FloatAccesses(inspector.program.access_rows, _engines(inspector))
-            takers = self._weights.takers(inspector.program, known) if self._special is NAN else frozenset[int]()
-            self._looks = sorted(known.making | takers)
+            takers = self._weights.takers(inspector, known) if self._special is NAN else frozenset[int]()
+            self._looks = sorted((known.making - self._only_watched(known, takers)) | takers)
         return next_of(self._looks, inspector.ordinal)
+
+    def watched(self, inspector: Inspector) -> NDArray[np.int8] | None:
+        """NaNs in results of commands that overwrite no operand with floats."""
+        if self._special is not NAN:
+            return None
+        self.next_look(inspector)
+        assert self._accesses is not None
+        formats = np.zeros(len(inspector.program.commands), np.int8)
+        for ordinal in self._accesses.making.difference(self._looks or ()):
+            formats[ordinal] = WATCHED_FORMATS[self._accesses.results(ordinal)[0].dtype.name]
+        return formats
+
+    def _only_watched(self, known: FloatAccesses, takers: frozenset[int]) -> frozenset[int]:
+        """Of the commands that make floats those of which the result is enough to see."""
+        if self._special is not NAN:
+            return frozenset()
+        return frozenset(ordinal for ordinal in known.making - takers if known.can_be_watched(ordinal))
 
     def before_command(self, inspector: Inspector, command: Command) -> None:
         """Operands that the command overwrites can be looked at only now."""
@@ -191,7 +209,7 @@ _MERGED = "coeff_merged = true"
 
 
 class _Weights:
-    """Weights of floats, as final.mlir names them, that hold special numbers; each is read when it is first taken."""
+    """Weights of floats, as final.mlir names them, that hold special numbers."""
 
     def __init__(self, special: Special) -> None:
         self._special = special
@@ -203,7 +221,7 @@ class _Weights:
 
     def taken(self, inspector: Inspector, command: Command, known: FloatAccesses | None) -> Finding | None:
         """The finding, if a command is the first that takes from a weight with such a number."""
-        if known is not None and command.ordinal not in self.takers(inspector.program, known):
+        if known is not None and command.ordinal not in self.takers(inspector, known):
             return None
         if not self._weights(inspector.program) or command.is_system:
             return None
@@ -226,11 +244,13 @@ class _Weights:
                         return Finding(self._special.name, title, text, command.ordinal, (command.asm,))
         return None
 
-    def takers(self, program: Program, known: FloatAccesses) -> frozenset[int]:
-        """Ordinals of the commands that read from a weight of floats."""
+    def takers(self, inspector: Inspector, known: FloatAccesses) -> frozenset[int]:
+        """Ordinals of the commands that read from a weight with such a number."""
         if self._takers is None:
-            starts = self._weights(program)
-            self._takers = known.reading(starts, [view.nbytes for _, view in self._views])
+            starts = self._weights(inspector.program)
+            special = [number for number in range(len(starts)) if self._count(inspector.memory, number)]
+            places = [starts[number] for number in special], [self._views[number][1].nbytes for number in special]
+            self._takers = known.reading(*places)
         return self._takers
 
     def _weights(self, program: Program) -> list[int]:
@@ -257,7 +277,9 @@ class _Weights:
         if index not in self._counts:
             view = self._views[index][1]
             try:
-                self._counts[index] = int(np.count_nonzero(self._special.test(memory.read(view), view.dtype)))
+                words = memory.read(view)
+                is_there = self._special.occurs(words, view.dtype)
+                self._counts[index] = int(np.count_nonzero(self._special.test(words, view.dtype))) if is_there else 0
             except BadAccess:
                 self._counts[index] = 0
         return self._counts[index]

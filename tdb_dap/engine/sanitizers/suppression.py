@@ -9,6 +9,9 @@ from tdb_dap.engine.control.stops import Finding, Stop
 from tdb_dap.engine.reference.name_patterns import fits
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tdb_dap.engine.commands.commands import Command
     from tdb_dap.engine.control.inspector import Inspector
     from tdb_dap.engine.program.program import Program
@@ -55,6 +58,9 @@ class Suppressing(Observer):
 
     def next_look(self, inspector: Inspector) -> int:
         return self.inner.next_look(inspector)
+
+    def watched(self, inspector: Inspector) -> NDArray[np.int8] | None:
+        return self.inner.watched(inspector)
 
     def before_command(self, inspector: Inspector, command: Command) -> Finding | None:
         return self._kept(inspector, self.inner.before_command(inspector, command))

@@ -101,7 +101,7 @@ def _run(debugger: Debugger, running: list[Observer], findings: list[Finding], p
             announcer.run_ahead()
             if debugger.ordinal == before:
                 announcer.execute()
-                findings += announcer.heard
+            findings += announcer.heard
             progress(debugger.ordinal)
     except (NotSimulated, BackendFailed) as error:
         return str(error)

@@ -15,7 +15,17 @@ from numpy.typing import NDArray
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.runs import distinct
-from tdb_dap.engine.hardware.target import Cost, Description, EncodedCommands, Form, LazyMapping, Message, Stream, Words
+from tdb_dap.engine.hardware.target import (
+    Cost,
+    Description,
+    EncodedCommands,
+    Form,
+    LazyMapping,
+    Message,
+    Stream,
+    Watched,
+    Words,
+)
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.chips.observed_forms import ObservedForms
@@ -304,8 +314,10 @@ class Chip(Struct, frozen=True, dict=True):
     ) -> bool:
         return self._plans is not None and self._plans.carry_out(kind, descriptor, core, memory, registers)
 
-    def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
-        return first if self._plans is None else self._plans.carry_out_some(commands, first, stop, memory)
+    def carry_out_some(
+        self, commands: EncodedCommands, first: int, stop: int, memory: Memory, watched: Watched | None = None
+    ) -> int:
+        return first if self._plans is None else self._plans.carry_out_some(commands, first, stop, memory, watched)
 
     @property
     def identity(self) -> str:

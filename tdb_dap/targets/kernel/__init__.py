@@ -236,14 +236,20 @@ def run_once(operands: int, elements: Sequence[ElementsRecord], product: Product
 
 
 def run_batch(
-    plans: list[object], commands: tuple[Array, Array, Array, Array], regions: Array, first: int, stop: int
-) -> int:
-    """Run commands [first, stop) one after the other; the first one that could not be.
+    plans: list[object],
+    commands: tuple[Array, Array, Array, Array],
+    watched: Array | None,
+    regions: Array,
+    first: int,
+    stop: int,
+) -> tuple[int, bool]:
+    """Run commands [first, stop) one after the other; the first one that was not, and whether that is for a NaN.
 
     ``plans``: by the numbers of forms, None where there is none; ``commands``: as in ``plans.batches``, int32, int8,
-    int64 and int16 without gaps; ``regions``: of the memory, int64 (regions, 5).
+    int64 and int16 without gaps; ``watched``: for each command one more than the format of its result, int8, if the
+    run is to end after the command where a NaN may be in it, else 0; ``regions``: of the memory, int64 (regions, 5).
     """
-    return _kernel.run_batch(plans, commands, regions, len(regions), first, stop)
+    return _kernel.run_batch(plans, (*commands, 0 if watched is None else watched), regions, len(regions), first, stop)
 
 
 def elementwise(operator: Operator, a: Array, b: Array) -> NDArray[np.float32]:

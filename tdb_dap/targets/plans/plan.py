@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.runs import distinct
-from tdb_dap.engine.hardware.target import EncodedCommands
+from tdb_dap.engine.hardware.target import EncodedCommands, Watched
 from tdb_dap.errors import BadAccess
 from tdb_dap.targets import kernel
 from tdb_dap.targets.plans import kept as kept_plans
@@ -74,8 +74,12 @@ class Plans:
             return False
         return _carry_out(made, form.locations, core, memory)
 
-    def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
+    def carry_out_some(
+        self, commands: EncodedCommands, first: int, stop: int, memory: Memory, watched: Watched | None = None
+    ) -> int:
         """Carry out commands from ``first`` on, at most to ``stop``; the first one that has to be by itself."""
+        if watched is not None:
+            watched.is_found = False
         if not kernel.is_active():
             return first
         kept, known, number = self._kept(commands), self._known_now(), first // _AT_ONCE
@@ -104,7 +108,10 @@ class Plans:
         if begin == end:
             return first
         locations = batch.numbers, spaces, offsets, commands.cores[batch.first : batch.stop]
-        done = kernel.run_batch(known.calls, locations, regions[1], begin, end)
+        formats = None if watched is None else watched.of(batch.first, batch.stop)
+        done, may_be_nan = kernel.run_batch(known.calls, locations, formats, regions[1], begin, end)
+        if watched is not None:
+            watched.is_found = may_be_nan
         if done == begin:
             batch.is_single[begin] = True
         return batch.first + done

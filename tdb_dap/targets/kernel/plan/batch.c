@@ -22,6 +22,8 @@ static int find_tensors(const Commands *c, int64_t command, const Plan *plan, in
     return stays_in_lanes(plan, offsets);
 }
 
+static int is_watched(const Commands *c, int64_t command) { return c->watched && c->watched[command]; }
+
 /* So many products, about, between two moments at which a run can be interrupted: some milliseconds, tens without vectors. */
 #define MOST_PRODUCTS ((int64_t)1 << 29)
 
@@ -79,9 +81,8 @@ static int batch_unpack(Batch *batch, const Commands *c, const Plan *const *plan
 }
 
 /* The first of the commands [first, stop) that is not done: there is no memory for it (``has_failed``), it has no plan, its
- * plan does not fit, or those before it have taken long enough. */
-int64_t batch_run(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, int has_pool,
-                                  int *has_failed)
+ * plan does not fit, those before it have taken long enough, or the one before it is watched (``may_be_nan``). */
+int64_t batch_run(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, int has_pool, int *has_failed, int *may_be_nan)
 {
     const int64_t start = first;
     Batch batch;
@@ -94,11 +95,11 @@ int64_t batch_run(const Commands *c, const Plan *const *plans, int64_t first, in
         int64_t ahead[MOST_IN_BATCH];
         batch.count = batch.has_concurrent = 0;
         Concurrent concurrent = {NULL, 0};
-        int done = batch_unpack(&batch, c, plans, start, first, stop, has_pool);
+        int done = c->watched ? 0 : batch_unpack(&batch, c, plans, start, first, stop, has_pool);
         for (int64_t i = first; i < stop && !done; i++)
-            if (c->numbers[i] != NO_DATA && ((i > first && find_unpacking(c, plans, start, i, stop, ahead)) ||
-                                             !batch_add(&batch, c, i, plans[i - start])))
-                break;
+            if (c->numbers[i] != NO_DATA && ((i > first && !c->watched && find_unpacking(c, plans, start, i, stop, ahead)) ||
+                                             !batch_add(&batch, c, i, plans[i - start]) || is_watched(c, i)))
+                break; /* what is watched is the last one: others would overwrite it */
         concurrent.bound = &batch.all[batch.count];
         done = done ? done : batch.count ? plan_run(batch.all, batch.count, has_pool, batch.has_concurrent ? &concurrent : NULL) : 0;
         *has_failed = done < 0;
@@ -107,7 +108,11 @@ int64_t batch_run(const Commands *c, const Plan *const *plans, int64_t first, in
         done += done == batch.count && concurrent.is_done;
         for (int i = 0; i < done; i++)
             amount += batch.all[i].plan->amount;
-        first = batch.numbers[done - 1] + 1;
+        const int64_t last = batch.numbers[done - 1];
+        first = last + 1;
+        *may_be_nan = is_watched(c, last) && may_hold_nan(&batch.all[done - 1], c->watched[last] - 1);
+        if (*may_be_nan)
+            return first;
     }
     return first;
 }

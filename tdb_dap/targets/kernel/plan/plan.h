@@ -135,8 +135,10 @@ typedef struct {
     int64_t space, core, first, stop, pointer;
 } MemoryRegion;
 
-/* What each command is, from the first of a stretch on. */
+/* What each command is, from the first of a stretch on. ``watched``: none, or for each command one more than the format of
+ * its result if a NaN in it is to be seen, else 0. */
 typedef struct {
+    const int8_t *watched;
     const int32_t *numbers;
     const int8_t *spaces;
     const int64_t *offsets;
@@ -231,7 +233,10 @@ int unpack_run(const BoundPlan *all, int has_pool);
 /* run.c: plans, one or several that follow each other. */
 int plan_run(const BoundPlan *all, int count, int has_pool, Concurrent *concurrent);
 
+/* nan.c: whether the result of a command may hold a NaN of a format; 1 where its words are of another size. */
+int may_hold_nan(const BoundPlan *bound, int format);
+
 /* batch.c: commands one after the other, by the plans of their forms. */
-int64_t batch_run(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, int has_pool, int *has_failed);
+int64_t batch_run(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, int has_pool, int *has_failed, int *may_be_nan);
 
 #endif

@@ -194,18 +194,19 @@ static PyObject *py_run(PyObject *self, PyObject *args)
     return done < 0 ? NULL : PyBool_FromLong(done);
 }
 
-/* Arguments: plans by the numbers of forms, each a plan or None; numbers, spaces, offsets and cores of commands; regions of
- * memory and how many; the first command, and the one after the last. The first command that is not done. */
+/* Arguments: plans by the numbers of forms, each a plan or None; numbers, spaces, offsets and cores of commands, and which
+ * are watched; regions of memory and how many; the first command, and the one after the last. The first command that is not
+ * done, and whether the one before it was watched and may hold a NaN. */
 static PyObject *py_run_batch(PyObject *self, PyObject *args)
 {
-    unsigned long long numbers, spaces, offsets, cores, regions;
+    unsigned long long numbers, spaces, offsets, cores, watched, regions;
     long long count, first, stop;
     PyObject *table;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!(O&O&O&O&)O&LLL", &PyList_Type, &table, address_of, &numbers, address_of, &spaces,
-                          address_of, &offsets, address_of, &cores, address_of, &regions, &count, &first, &stop))
+    if (!PyArg_ParseTuple(args, "O!(O&O&O&O&O&)O&LLL", &PyList_Type, &table, address_of, &numbers, address_of, &spaces,
+                          address_of, &offsets, address_of, &cores, address_of, &watched, address_of, &regions, &count, &first, &stop))
         return NULL;
-    const Commands c = {(const int32_t *)(uintptr_t)numbers, (const int8_t *)(uintptr_t)spaces,
+    const Commands c = {(const int8_t *)(uintptr_t)watched, (const int32_t *)(uintptr_t)numbers, (const int8_t *)(uintptr_t)spaces,
                         (const int64_t *)(uintptr_t)offsets, (const int16_t *)(uintptr_t)cores,
                         (const MemoryRegion *)(uintptr_t)regions, count};
     const Plan **plans = calloc((size_t)(stop > first ? stop - first : 0) + 1, sizeof *plans);
@@ -220,18 +221,18 @@ static PyObject *py_run_batch(PyObject *self, PyObject *args)
         }
     }
     int64_t done = first;
+    int has_failed = 0, may_be_nan = 0;
     if (!PyErr_Occurred()) {
         const int has_pool = pool_acquire();
-        int has_failed = 0;
         Py_BEGIN_ALLOW_THREADS
-        done = batch_run(&c, plans, first, stop, has_pool, &has_failed);
+        done = batch_run(&c, plans, first, stop, has_pool, &has_failed, &may_be_nan);
         Py_END_ALLOW_THREADS
         pool_release(has_pool);
         if (has_failed)
             PyErr_NoMemory();
     }
     free(plans);
-    return PyErr_Occurred() ? NULL : PyLong_FromLongLong(done);
+    return PyErr_Occurred() ? NULL : Py_BuildValue("LO", (long long)done, may_be_nan ? Py_True : Py_False);
 }
 
 /* Arguments: an operator; two arrays of float32 without gaps, and that of the results; how many. */
