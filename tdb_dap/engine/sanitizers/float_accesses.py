@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,7 @@ class FloatAccesses:
         """The results of a command that hold floats."""
         return [self._rows.views[view] for view in self._results.get(ordinal, ())]
 
-    @property
+    @cached_property
     def making(self) -> frozenset[int]:
         """Ordinals of the commands of which not all is known, and of those that compute a result that holds floats."""
         return self._rows.irregular | (self._results.keys() - self._moving)

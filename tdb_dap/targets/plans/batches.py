@@ -150,6 +150,8 @@ class Batch:
 
     def _leave_out_overwritten(self) -> None:
         """Execute commands by themselves whose compressed data may be others when it is their turn."""
+        if not self.packed:
+            return
         spaces, low, high = np.array(self._stores, np.int64).reshape(-1, 3).T
         for row, (_, space, offset, number) in sorted(self.packed.items()):
             made = self._known.plans[number]
