@@ -49,7 +49,8 @@ class Description(Struct, frozen=True):
 
     Operands and results carry their role names; ``attributes`` are in the order of the listing. ``reads`` also holds
     what the command needs but a listing leaves out (the old value of an accumulating result). ``binding`` is the
-    target's own; it gets it back to execute the command.
+    target's own; it gets it back to execute the command. ``unread``: bits of the words of operands, by role, that have
+    no effect.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Description(Struct, frozen=True):
     attributes: Mapping[str, Any]
     reads: tuple[Operand, ...]
     binding: Any = None
+    unread: Mapping[str, int] = {}
 
 
 class Stream(Struct, frozen=True):

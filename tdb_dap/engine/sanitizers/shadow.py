@@ -143,6 +143,17 @@ class Shadow:
             return None
         return words if _has_marks(words) else None
 
+    def has_marks(self, view: View, unread: int) -> bool:
+        """Whether a view may have marks, other than in the bits ``unread`` of its words."""
+        if view.dtype.per_byte > 1 or view.layout is Layout.STREAM:
+            return True
+        if self._is_constant(view):
+            return False
+        try:
+            return any(int(np.bitwise_or.reduce(piece, axis=None)) & ~unread for _, piece in self.memory.pieces(view))
+        except BadAccess:
+            return False
+
     def put(self, view: View, words: Array | None) -> None:
         """Set the marks of a view; None: all 0."""
         try:

@@ -7,8 +7,10 @@ an output of the net, or to the host.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.control.stops import Finding
@@ -85,10 +87,25 @@ class Uninitialized(Observer):
         assert self._lifetimes is not None
         for start in self._lifetimes.at(ordinal):
             self._begin(shadow, start)
-        if not self._defined.carry(shadow, ordinal):
+        if not self._defined.carry(shadow, ordinal) and not self._carry_clear(inspector, shadow, ordinal):
             return False
         self._known[ordinal] = None
         shadow.advance()
+        return True
+
+    def _carry_clear(self, inspector: Inspector, shadow: Shadow, ordinal: int) -> bool:
+        """The same of a command that reads between marked bytes, or words of which other bits are marked."""
+        if ordinal in inspector.program.access_rows.irregular:
+            return False
+        try:
+            description = inspector.program.commands[ordinal].description
+        except NotSimulated:
+            return False
+        if any(True for _ in _marked(description, shadow)):
+            return False
+        for view in description.results:
+            if isinstance(view, View):
+                shadow.put(view, None)
         return True
 
     def _is_past(self, ordinal: int) -> bool:
@@ -276,13 +293,24 @@ class Uninitialized(Observer):
         return Finding(NAME, "Uninitialised bytes are read", text, command.ordinal, (command.asm,), related)
 
 
+def _marked(description: Description, shadow: Shadow) -> Iterator[tuple[View, str, Array]]:
+    """The operands with marks in bits that are read, what each is called, and the marks of these bits."""
+    names = dict(zip(map(id, description.operands), description.operand_roles, strict=False))
+    for operand in description.reads:
+        role = names.get(id(operand), "its old value")
+        unread = description.unread.get(role, 0)
+        if not isinstance(operand, View) or (unread and not shadow.has_marks(operand, unread)):
+            continue
+        marks = shadow.marks(operand)
+        if marks is not None:
+            yield operand, role, marks & marks.dtype.type(~unread & np.iinfo(marks.dtype).max) if unread else marks
+
+
 def _marked_operands(description: Description, shadow: Shadow) -> tuple[dict[View, Array], dict[View, str]]:
     """The operands that hold marks, and what each is called."""
-    names = dict(zip(map(id, description.operands), description.operand_roles, strict=False))
     marks: dict[View, Array] = {}
     roles: dict[View, str] = {}
-    for operand in description.reads:
-        if isinstance(operand, View) and operand not in marks and (operand_marks := shadow.marks(operand)) is not None:
-            marks[operand] = operand_marks
-            roles[operand] = names.get(id(operand), "its old value")
+    for operand, role, own in _marked(description, shadow):
+        if operand not in marks:
+            marks[operand], roles[operand] = own, role
     return marks, roles

@@ -287,6 +287,7 @@ class Chip(Struct, frozen=True, dict=True):
             attributes=LazyMapping(lambda: bound.attributes),
             reads=tuple(bound.operands.values()),
             binding=bound,
+            unread=bound.family.unread,
         )
 
     def vendor_text(self, description: Description, engine: str, ids: tuple[int, int]) -> str:

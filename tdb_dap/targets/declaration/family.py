@@ -103,6 +103,11 @@ class Family(Struct, frozen=True, dict=True):
         """Roles that the listing leaves out."""
         return frozenset(role for role, row in self.operands if row.hidden)
 
+    @cached_property
+    def unread(self) -> Mapping[str, int]:
+        """Bits of the words of operands, by role, that have no effect."""
+        return {role: row.unread for role, row in self.operands if row.unread}
+
     def bind(self, f: Fields, kind: int = -1) -> Bound:
         """Views of all rows in one command. ``kind``: its instruction form, if it has one."""
         operands = {role: bound for role, row in self.operands if (bound := row.bind(f)) is not None}

@@ -85,6 +85,8 @@ class Row(Struct, frozen=True, dict=True):
     """Part of the computation but not of the listing (the old value of an accumulating result)."""
     vendor: VendorView | None = None
     """What the vendor's listing shows instead; None there leaves it out."""
+    unread: int = 0
+    """Bits of each of its words that have no effect."""
     space: Callable[[Fields], tuple[Space, int]] | None = None
     parts: Callable[[Fields], AddressParts] | None = None
     """The fields that its address is made of, if these are several, or only some bits of one."""

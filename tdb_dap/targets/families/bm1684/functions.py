@@ -24,7 +24,7 @@ def _index_dtype(f: Fields) -> DType:
 class Lookup:
     """result = table[the low bits of the index]; the table is in L2 and has a power of two of words."""
 
-    index = words("opd0", dtype=_index_dtype, constant=False)
+    index = words("opd0", dtype=_index_dtype, constant=False, unread=0xFFFFFF00)  # the table has 256 words
     table = operand("opd1", lambda f: (1 << f.opd1_h,), Layout.CONTIGUOUS, dtype=F32, constant=False, in_l2=True)
     result = word_result(sign=1)
     vendor_text = "table lookup"
