@@ -12,6 +12,7 @@ from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.hardware.dtypes import BY_NAME, F8E4M3, F8E5M2, F16, F32, SI4, SI8, SI16, UI8, DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, Region
+from tdb_dap.engine.hardware.rectangles import rectangles
 from tdb_dap.engine.hardware.strides import align
 from tdb_dap.engine.hardware.views import Layout, View, strides_of
 from tdb_dap.errors import BadAccess
@@ -274,6 +275,20 @@ def test_an_empty_tensor_of_an_impossible_shape_is_refused() -> None:
     with pytest.raises(BadAccess, match=r"an empty tensor of the impossible shape \[1, 10, 288230376151711744, 0\]"):
         memory.read(View(Space.GLOBAL, 0, (1, 10, 1 << 58, 0), F32, Layout.CONTIGUOUS, None, GEOMETRY))
     assert memory.read(View(Space.GLOBAL, 0, (1, 10, 4, 0), F32, Layout.CONTIGUOUS, None, GEOMETRY)).size == 0
+
+
+@pytest.mark.parametrize("dtype", [UI8, F32, SI4], ids=lambda dtype: dtype.name)
+def test_what_ends_beyond_all_offsets_has_no_place(dtype: DType) -> None:
+    """A table of accesses holds offsets of 64 bits; compressed data of a damaged model were longer."""
+    fits = ((1 << 63) - 1 - 4096) // 4
+
+    def of(size: int) -> View:
+        return View(Space.GLOBAL, 4096, (size,), dtype, Layout.CONTIGUOUS, None, GEOMETRY)
+
+    ((start, stop, _, _),) = rectangles(of(fits))
+    assert (start, stop) == (4096, 4096 + -(-fits * dtype.itemsize // dtype.per_byte))
+    with pytest.raises(BadAccess, match="ends beyond any memory"):
+        rectangles(of(4 * (fits + 1) * dtype.per_byte))
 
 
 def test_a_tensor_of_nibbles_beyond_the_memory_takes_no_memory_to_be_refused() -> None:

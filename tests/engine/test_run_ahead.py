@@ -16,6 +16,7 @@ from tdb_dap.engine.control.inspector import Inspector
 from tdb_dap.engine.control.listener import Listener
 from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.target import Watched
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.targets import kernel
 from tdb_dap.targets.semantics import SEMANTICS
@@ -33,9 +34,9 @@ class Ahead:
         self.commands = 0
         original = Machine.run_ahead
 
-        def counted(machine: Machine, ordinal: int) -> None:
+        def counted(machine: Machine, ordinal: int, watched: Watched | None = None) -> None:
             before = machine.ordinal
-            original(machine, ordinal)
+            original(machine, ordinal, watched)
             assert machine.ordinal <= ordinal
             self.commands += machine.ordinal - before
 

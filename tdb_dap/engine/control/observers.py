@@ -146,7 +146,7 @@ class Announcer:
             self._tell(self._watching(command.ordinal), "after_command", (command,))
 
     def _watched(self) -> Watched | None:
-        """What the observers watch together."""
+        """The commands that any observer watches; None: nobody does."""
         if self._of != self._observers:
             self._of = list(self._observers)
             each = ((observer, observer.watched(self._inspector)) for observer in self._observers)

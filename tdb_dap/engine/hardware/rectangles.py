@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.views import View, as_bytes, template
+from tdb_dap.engine.hardware.views import MOST_BYTES, View, as_bytes, template
+from tdb_dap.errors import BadAccess
 
 Rectangle = tuple[int, int, int, int]
 """First byte, the one after the last, first lane, the one after the last."""
@@ -35,6 +36,8 @@ def rectangles(view: View) -> list[Rectangle]:
                 lanes = segment.shape[segment.lane_axis]
                 length -= (lanes - 1) * segment.strides[segment.lane_axis]
         result.append((offset // share, -(-(offset + length + itemsize) // share), lane, lane + lanes))
+    if any(stop > MOST_BYTES for _, stop, _, _ in result):
+        raise BadAccess(f"%{view.name}: a tensor of the shape {list(view.shape)} ends beyond any memory")
     return result
 
 

@@ -257,12 +257,12 @@ class Template(Struct, frozen=True, dict=True):
         return is_so
 
 
-_MOST_BYTES = (1 << 63) - 1
-"""Of an array in NumPy, which counts extents of zero as one."""
+MOST_BYTES = (1 << 63) - 1
+"""Of an array in NumPy, which counts extents of zero as one, and the largest offset."""
 
 
 def _template(view: View) -> Template:
-    if not view.size and math.prod(max(1, extent) for extent in view.shape) * view.dtype.itemsize > _MOST_BYTES:
+    if not view.size and math.prod(max(1, extent) for extent in view.shape) * view.dtype.itemsize > MOST_BYTES:
         raise BadAccess(f"%{view.name}: an empty tensor of the impossible shape {list(view.shape)}")
     parts, itemsize = segments(view), view.dtype.itemsize
     slices = [part for part in parts if part.length >= 0]

@@ -78,7 +78,7 @@ def _file_of(commands: Commands) -> KeptFile | None:
 
 
 def _host_operands(command: Command) -> list[tuple[_Kind, int, int] | None]:
-    """What a command without a descriptor reads and writes: kind, address and core of each tensor."""
+    """Kind, address and core of each tensor that a command without a descriptor reads or writes."""
     description = command.description
     return [
         (_kind_of(operand), operand.address, operand.core) if isinstance(operand, View) else None
