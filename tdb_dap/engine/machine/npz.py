@@ -100,6 +100,7 @@ class LargeNpz(Mapping[str, Array]):
         self._open()
         self._state = _state_of(path)
         self._members: dict[str, Member | zipfile.ZipInfo] = {}
+        self._verifies_reads = True
         self._waiting: dict[str, zipfile.ZipInfo] = {}
         """Arrays that are still to be verified, in the order of the file."""
         self.dtypes: dict[str, np.dtype[Any]] = {}
@@ -115,6 +116,10 @@ class LargeNpz(Mapping[str, Array]):
         with self._lock, self._trouble():  # it has not been changed
             for name in list(self._waiting):
                 self._verify(name)
+
+    def read_unverified(self) -> None:
+        """Verify arrays no more when they are first asked for: ``verify`` is called, here or in another process."""
+        self._verifies_reads = False
 
     def _verify(self, name: str) -> None:
         info, member = self._waiting.get(name), self._members[name]
@@ -189,14 +194,16 @@ class LargeNpz(Mapping[str, Array]):
         if math.prod(shape) != math.prod(member.shape) or len(index) != len(shape):
             raise ValueError(f"{name} has another shape")
         with self._lock, self._trouble():
-            self._verify(name)
+            if self._verifies_reads:
+                self._verify(name)
             array = member.part(self._file, shape, index)
         array.flags.writeable = False
         return array
 
     def _read(self, name: str, member: Member | zipfile.ZipInfo) -> Array:
         with self._trouble():
-            self._verify(name)
+            if self._verifies_reads:
+                self._verify(name)
             if isinstance(member, Member):
                 array = member.whole(self._file)
             else:

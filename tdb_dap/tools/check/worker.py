@@ -132,6 +132,7 @@ class Worker:
         is_apart = self.is_alone and reference.nbytes >= AT_ONCE and self._job.keep == "none" and is_possible()
         judging = ForkedWorker(looked) if is_apart else InProcess(looked)
         judging.add(None)
+        reference.read_unverified()
         return judging
 
     def _looked(self, checked: Checked) -> Looked:

@@ -46,7 +46,8 @@ def with_shadows(
     """
     from tdb_dap.tools.shadow.shadow import Shadow  # takes milliseconds to load, and few checks need it
 
-    judged = _judged(Shadow(context, inputs), rows, looked, None)
+    shadow = Shadow(context, inputs)
+    judged = _judged(shadow, rows, looked, _chip_of(shadow, looked), None)
     return [
         _lost(row, one) if row.name in outputs and row.verdict == "fail" and one.verdict == "pass" else one
         for row, one in zip(rows, judged, strict=True)
@@ -96,7 +97,7 @@ def without_accumulated(
     far = {row.name for row in rows if row.name in outputs and row.numbers is not None and not _is_like(row.numbers)}
     chip, right = _chip_of(shadow, looked), frozenset[str]()
     while True:
-        settled = _judged(shadow, rows, looked, (explained | right) - far, right)
+        settled = _judged(shadow, rows, looked, chip, (explained | right) - far, right)
         unjudged = [row for row in _first_wrong(settled) if row.name not in far | right]
         unjudged = [row for row in unjudged if _is_unjudged(shadow, row.name, chip)]
         keys = right_alone(unjudged) if unjudged else ()
@@ -154,15 +155,16 @@ def _judged(
     shadow: Shadow,
     rows: Sequence[Row],
     comparisons: Sequence[Looked],
+    chip: Mapping[str, Array],
     explained: Collection[str] | None,
     right: Collection[str] = (),
 ) -> list[Row]:
     """The rows with verdicts on the errors that their ops make themselves.
 
-    ``explained``: tensors for which that is asked, whose rows then only change from fail to pass; None: all, and the
-    rows show their shadows. ``right``: tensors without a golden whose ops are right with the reference's operands.
+    ``chip``: its tensors by name; ``explained``: tensors for which that is asked, whose rows then only change from fail
+    to pass; None: all, and the rows show their shadows. ``right``: tensors without a golden whose ops are right with
+    the reference's operands.
     """
-    chip = _chip_of(shadow, comparisons)
     known: dict[str, Shadows | Judged | None] = {}
 
     def of(name: str) -> Shadows | Judged | None:
@@ -170,7 +172,8 @@ def _judged(
             known[name] = shadow.judged(name, chip) if explained is not None else _shadow(shadow, name, chip)
         return known[name]
 
-    results = (row for row in rows if row.role != "operand")
+    suspects = None if explained is None else _suspects(shadow, rows)
+    results = (row for row in rows if row.role != "operand" and (suspects is None or row.name in suspects))
     faults = (row.first for row in results if (judged := of(row.name)) and judged.verdict == "bug")
     wrong = min(faults, default=None)  # what comes after it inherits a fault
     read = {looked.row.key: looked for looked in comparisons}
@@ -193,6 +196,27 @@ def _judged(
         one = row if is_after or not held else _settled(row, is_explained, judged.reason if judged and is_bug else "")
         settled.append(replace(one, shadow=judged) if isinstance(judged, Shadows) and not is_copy else one)
     return settled
+
+
+def _suspects(shadow: Shadow, rows: Sequence[Row]) -> set[str]:
+    """Tensors that fail, and those before them whose op may have made that: with the reference's numbers none has."""
+    results = [row for row in rows if row.role != "operand"]
+    equal = {row.name for row in results if _is_equal(row)} - {row.name for row in results if not _is_equal(row)}
+    waiting = [row.name.removeprefix(_LOADED) for row in rows if row.verdict == "fail"]
+    found = set[str]()
+    while waiting:
+        name = waiting.pop()
+        op = shadow.level.by_name.get(name)
+        if name not in found and name not in equal:
+            found.add(name)
+            waiting += shadow.level.operand_names(op) if op is not None else ()
+    return found
+
+
+def _is_equal(row: Row) -> bool:
+    """Whether a tensor has the numbers of the reference."""
+    numbers = row.numbers
+    return row.verdict == "pass" and numbers is not None and numbers.max_abs == 0 and numbers.nan_count == 0
 
 
 def _settled(row: Row, is_explained: bool, fault: str) -> Row:
