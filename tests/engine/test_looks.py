@@ -20,6 +20,7 @@ from tdb_dap.engine.control.inspector import Inspector
 from tdb_dap.engine.control.observers import NEVER, Observer
 from tdb_dap.engine.control.plugin_observers import Guarded
 from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.hardware.dtypes import F32
 from tdb_dap.engine.hardware.target import WATCHED_FORMATS, Cost, Watched
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.reference.comparison import Comparison
@@ -224,6 +225,29 @@ def test_origins_of_nan_are_found_without_a_look_at_each_command(of: Case) -> No
             assert found == texts(debugger, "nan")
         seen |= set(ahead)
     assert seen
+
+
+def test_a_run_stops_at_each_origin_of_a_nan_that_the_kernel_has_seen() -> None:
+    def stops(debugger: Debugger) -> list[tuple[int, int, str]]:
+        debugger.restart()
+        debugger.observers[:] = made(chosen(["nan"])).values()
+        found: list[tuple[int, int, str]] = []
+        while debugger.run().reason != "end":
+            found.append((debugger.ordinal, debugger.last_stop.focus, debugger.last_stop.text))
+        debugger.observers.clear()
+        return found
+
+    among_others = 0
+    for of in (TOY, case("lstm_bm1684x_f32"), case("softmax_bm1684_f32")):
+        debugger = opened(of)
+        infinite = F32.encode(np.array(np.inf, np.float32))
+        debugger.machine.load_inputs({name: words * 0 + infinite for name, words in debugger.machine.inputs.items()})
+        with counting() as ahead:
+            found = stops(debugger)
+        among_others += len({focus for _, focus, _ in found} & set(ahead))
+        with one_by_one():
+            assert found == stops(debugger)
+    assert among_others > 1
 
 
 def test_formats_that_are_watched_are_those_of_the_kernel() -> None:
