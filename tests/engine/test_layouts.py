@@ -9,6 +9,7 @@ import pytest
 
 from tdb_dap.engine.bmodel import TensorInfo
 from tdb_dap.engine.commands.net_tensors import Tensor
+from tdb_dap.engine.hardware import views
 from tdb_dap.engine.hardware.dtypes import BY_NAME, F8E4M3, F8E5M2, F16, F32, SI4, SI8, SI16, UI8, DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, Region
@@ -289,6 +290,17 @@ def test_what_ends_beyond_all_offsets_has_no_place(dtype: DType) -> None:
     assert (start, stop) == (4096, 4096 + -(-fits * dtype.itemsize // dtype.per_byte))
     with pytest.raises(BadAccess, match="ends beyond any memory"):
         rectangles(of(4 * (fits + 1) * dtype.per_byte))
+
+
+def test_what_is_remembered_of_tensors_does_not_grow_with_their_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One server opens many models, and damaged ones have tensors of thousands of pieces."""
+    monkeypatch.setattr(views, "_MOST_SEGMENTS", 2000)
+    for channels in range(64_000, 64_300, 10):
+        views.template(view((1, channels, 1, 1), F32, Layout.ALIGN_EU))
+        assert sum(len(known.segments) for known in views._templates.values()) < 2000 + 2 * 1010
+    before = len(views._templates)
+    views.template(view((1, 64_290, 1, 1), F32, Layout.ALIGN_EU))
+    assert len(views._templates) == before, "the last one is known"
 
 
 def test_a_tensor_of_nibbles_beyond_the_memory_takes_no_memory_to_be_refused() -> None:

@@ -273,8 +273,25 @@ def _template(view: View) -> Template:
     return Template(parts, start, stop, view.size * itemsize, covered, single)
 
 
-_templates: dict[tuple[object, ...], Template] = {}
+class _Templates(dict[tuple[object, ...], Template]):
+    """Those that were worked out; all are forgotten when their segments are too many."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._segments = 0
+
+    def keep(self, key: tuple[object, ...], known: Template) -> None:
+        if len(self) > _MOST_TEMPLATES or self._segments > _MOST_SEGMENTS:
+            self.clear()
+            self._segments = 0
+        self[key] = known
+        self._segments += len(known.segments)
+
+
+_templates = _Templates()
 _MOST_TEMPLATES = 1 << 13
+_MOST_SEGMENTS = 1 << 17
+"""Of all templates: damaged models have tensors of thousands of segments each."""
 
 
 def template(view: View) -> tuple[Template, int]:
@@ -295,9 +312,8 @@ def template(view: View) -> tuple[Template, int]:
     )
     known = _templates.get(key)
     if known is None:
-        if len(_templates) > _MOST_TEMPLATES:
-            _templates.clear()
-        known = _templates[key] = _template(replace(view, address=view.address - shift))
+        known = _template(replace(view, address=view.address - shift))
+        _templates.keep(key, known)
     return known, shift
 
 
