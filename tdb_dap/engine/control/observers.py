@@ -147,7 +147,7 @@ class Announcer:
 
     def _watched(self) -> Watched | None:
         """The commands that any observer watches; None: nobody does."""
-        if self._of != self._observers:
+        if list(map(id, self._of)) != list(map(id, self._observers)):
             self._of = list(self._observers)
             each = ((observer, observer.watched(self._inspector)) for observer in self._observers)
             self._watchers = [(observer, formats) for observer, formats in each if formats is not None]
@@ -180,8 +180,8 @@ class Announcer:
         looking = self._observers
         if inspector.machine.can_run_ahead:
             self._watched()
-            looking = [observer for observer in looking if self._next_of(observer) == ordinal]
-            looking += [observer for observer in self._watching(ordinal) if observer not in looking]
+            watching = {id(observer) for observer in self._watching(ordinal)}
+            looking = [one for one in looking if id(one) in watching or self._next_of(one) == ordinal]
         if not looking or inspector.machine.passes_over(ordinal):
             inspector.machine.step()
             return None
@@ -215,11 +215,8 @@ class Announcer:
     def _tell(self, looking: Sequence[Observer], hook: str, subjects: Sequence[Any]) -> None:
         if not subjects:
             return
-        own = [
-            getattr(observer, hook)
-            for observer in looking
-            if getattr(type(observer), hook) is not getattr(Observer, hook)
-        ]
+        each = [getattr(observer, hook) for observer in looking]
+        own = [tell for tell in each if getattr(tell, "__func__", None) is not getattr(Observer, hook)]
         for subject in subjects:
             for tell in own:
                 finding = tell(self._inspector, subject)
