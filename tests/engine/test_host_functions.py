@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, DType
-from tdb_dap.engine.host.functions import HostTensor, Room, call
+from tdb_dap.engine.host.functions import FUNCTIONS, HostTensor, Room, call
 from tdb_dap.errors import NotSimulated
 
 
@@ -32,3 +32,13 @@ def test_quant_to_bfloat16_multiplies_and_cuts_off() -> None:
 def test_a_function_that_is_not_computed_is_named_with_its_arguments() -> None:
     with pytest.raises(NotSimulated, match=r"the host function yolo_detection\(classes = 80\) is not simulated"):
         call("yolo_detection", [], [], {"classes": 80})
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@pytest.mark.parametrize(("inputs", "outputs"), [(0, 0), (1, 0), (0, 1)])
+def test_what_a_damaged_model_leaves_out_is_counted(name: str, inputs: int, outputs: int) -> None:
+    """No phrase of Python's, such as "list index out of range"."""
+    given = [HostTensor(F32.encode(np.ones(4, np.float32)), F32)] * inputs
+    with pytest.raises(NotSimulated) as found:
+        call(name, given, [Room((4,), SI8)] * outputs, {"to": "INT8", "from": "FP32", "scale": 1.0})
+    assert "index" not in str(found.value)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from scripts.robustness.mutate_models.faults import DROPPED, LOWERED, SHIFTED, SHORTENED, SWAPPED
 from scripts.robustness.mutate_models.judging import outcomes
@@ -18,6 +19,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Constant, View
 from tdb_dap.engine.machine.edits import MemoryEdit
 from tdb_dap.engine.machine.orders import schedule
+from tdb_dap.engine.program.access_table import LOCAL
 from tdb_dap.engine.sanitizers import chosen, made
 from tdb_dap.engine.sanitizers.float_accesses import FloatAccesses
 from tdb_dap.engine.sanitizers.happens_before import timelines
@@ -167,6 +169,23 @@ def test_a_shortened_load_is_found_where_the_missing_bytes_get_out() -> None:
 def test_a_shifted_address_leaves_the_buffers_of_its_op() -> None:
     found = findings(with_fault(TOY, SHIFTED, "7 D5"), "bounds")
     assert any("beyond the buffers of tpu.Load at line 21" in finding.text for finding in found)
+
+
+@pytest.mark.parametrize(("column", "by"), [("lane", 8), ("start", 1 << 20)])
+def test_an_access_in_many_pieces_is_one_finding(column: str, by: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damaged model has thousands of them, each in a lane that is not there."""
+    [toy] = [model for model in of_more_chips() if model.name == "toy_cv180x_int8"]
+    debugger = open_debugger(toy.path)
+    rows = debugger.program.access_rows
+    views, pieces = np.unique(rows.view[rows.space == LOCAL], return_counts=True)
+    mine = rows.view == views[pieces.argmax()]
+    assert mine.sum() == 16
+    stop = "lane_stop" if column == "lane" else "stop"
+    moved = {name: getattr(rows, name) + by * mine for name in (column, stop)}
+    monkeypatch.setitem(vars(debugger.program), "access_rows", replace(rows, **moved))
+    [found] = findings(debugger, "bounds")
+    wanted = "lane 9 does not exist: there are 2" if column == "lane" else "bytes beyond the end of its lane"
+    assert wanted in found.text
 
 
 def test_a_lowered_dependency_is_a_hazard_with_both_commands_and_the_missing_edge() -> None:

@@ -66,7 +66,9 @@ def call(name: str, inputs: Sequence[HostTensor], outputs: Sequence[Room], argum
         return [bits.reshape(room.shape) for bits, room in zip(made, outputs, strict=True)]
     except KeyError as error:
         raise NotSimulated(f"the host function {name} has no argument {error}") from None
-    except (IndexError, ValueError, TypeError) as error:
+    except IndexError:
+        raise NotSimulated(f"the host function {name} does not fit its inputs ({len(inputs)}) and outputs ({len(outputs)})") from None
+    except (ValueError, TypeError) as error:
         raise NotSimulated(f"the host function {name}: its inputs do not fit together: {error}") from None
 
 

@@ -64,5 +64,7 @@ def execute(name: str, inputs: Sequence[Array], data: bytes) -> list[Array]:
     with np.errstate(all="ignore"):
         try:
             return list(operation.function(inputs, operation.unpack(data)))
-        except (IndexError, ValueError) as error:
+        except IndexError:
+            raise NotSimulated(f"CPU_{name} does not fit its inputs ({len(inputs)})") from None
+        except ValueError as error:
             raise NotSimulated(f"CPU_{name}: its inputs do not fit together: {error}") from None

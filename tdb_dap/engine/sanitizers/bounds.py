@@ -21,7 +21,7 @@ from tdb_dap.engine.hardware.rectangles import rectangles
 from tdb_dap.engine.hardware.runs import Runs, merged_few
 from tdb_dap.engine.hardware.strides import align
 from tdb_dap.engine.hardware.views import Layout, View
-from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows
+from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows, Column
 from tdb_dap.engine.sanitizers.finding_text import title_of
 from tdb_dap.errors import BadAccess
 
@@ -104,10 +104,12 @@ def _outside_of_memory(program: Program, rows: AccessRows) -> dict[int, str]:
     sizes = {Space.L2: geometry.l2_bytes, Space.STATIC: geometry.static_bytes, Space.LOCAL: geometry.lane_bytes}
     for space, size in sizes.items():
         what = "lane" if space is Space.LOCAL else space.title
-        for row in np.flatnonzero((rows.space == SPACES.index(space)) & (rows.stop > size)).tolist():
-            problems[row] = f"{int(rows.stop[row]) - size:,} bytes beyond the end of its {what} ({size:,} bytes)"
-    for row in np.flatnonzero((rows.space == LOCAL) & (rows.lane_stop > geometry.lanes)).tolist():
-        problems[row] = f"lane {int(rows.lane_stop[row]) - 1} does not exist: there are {geometry.lanes}"
+        beyond = np.flatnonzero((rows.space == SPACES.index(space)) & (rows.stop > size))
+        for row, stop in zip(beyond.tolist(), _largest(rows, beyond, rows.stop), strict=True):
+            problems[row] = f"{stop - size:,} bytes beyond the end of its {what} ({size:,} bytes)"
+    beyond = np.flatnonzero((rows.space == LOCAL) & (rows.lane_stop > geometry.lanes))
+    for row, stop in zip(beyond.tolist(), _largest(rows, beyond, rows.lane_stop), strict=True):
+        problems[row] = f"lane {stop - 1} does not exist: there are {geometry.lanes}"
     for row in np.flatnonzero(rows.space == SPACES.index(Space.UNKNOWN)).tolist():
         problems[row] = "no memory has this address"
     regions = sorted(program.ddr_regions(), key=lambda region: region.start)
@@ -119,6 +121,15 @@ def _outside_of_memory(program: Program, rows: AccessRows) -> dict[int, str]:
     for row in in_ddr[outside].tolist():
         problems[row] = _into_the_next(regions, int(rows.start[row]), int(rows.stop[row])) or _NOWHERE
     return problems
+
+
+def _largest(rows: AccessRows, chosen: Rows, column: Column) -> list[int]:
+    """For each row the largest number of the rows of its tensor: its pieces have one finding."""
+    views = rows.view[chosen]
+    largest = np.zeros(int(views.max(initial=-1)) + 1, np.int64)
+    np.maximum.at(largest, views, column[chosen])
+    found: list[int] = largest[views].tolist()
+    return found
 
 
 _NOWHERE = "the model has no such bytes in DDR"
