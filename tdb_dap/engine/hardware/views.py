@@ -276,20 +276,17 @@ def _template(view: View) -> Template:
 class _Templates(dict[tuple[object, ...], Template]):
     """Those that were worked out; all are forgotten when their segments are too many."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._segments = 0
+    segments = 0
 
     def keep(self, key: tuple[object, ...], known: Template) -> None:
-        if len(self) > _MOST_TEMPLATES or self._segments > _MOST_SEGMENTS:
+        if self.segments > _MOST_SEGMENTS:
             self.clear()
-            self._segments = 0
+            self.segments = 0
         self[key] = known
-        self._segments += len(known.segments)
+        self.segments += 1 + len(known.segments)
 
 
 _templates = _Templates()
-_MOST_TEMPLATES = 1 << 13
 _MOST_SEGMENTS = 1 << 17
 """Of all templates: damaged models have tensors of thousands of segments each."""
 

@@ -67,7 +67,8 @@ def call(name: str, inputs: Sequence[HostTensor], outputs: Sequence[Room], argum
     except KeyError as error:
         raise NotSimulated(f"the host function {name} has no argument {error}") from None
     except IndexError:
-        raise NotSimulated(f"the host function {name} does not fit its inputs ({len(inputs)}) and outputs ({len(outputs)})") from None
+        counts = f"its inputs ({len(inputs)}) and outputs ({len(outputs)})"
+        raise NotSimulated(f"the host function {name} does not fit {counts}") from None
     except (ValueError, TypeError) as error:
         raise NotSimulated(f"the host function {name}: its inputs do not fit together: {error}") from None
 
