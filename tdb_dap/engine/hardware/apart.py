@@ -79,9 +79,9 @@ def _are_all_apart(parts: Sequence[Segment], view: View) -> bool:
         return all(a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2] for a, b in combinations(spans, 2))
     start, stop, lane, lane_stop = np.array(spans).T
     for number in range(1, len(spans)):
-        apart = (stop[:number] <= start[number]) | (stop[number] <= start[:number])
-        apart |= (lane_stop[:number] <= lane[number]) | (lane_stop[number] <= lane[:number])
-        if not apart.all():
+        separate = (stop[:number] <= start[number]) | (stop[number] <= start[:number])
+        separate |= (lane_stop[:number] <= lane[number]) | (lane_stop[number] <= lane[:number])
+        if not separate.all():
             return False
     return True
 

@@ -128,8 +128,8 @@ def _largest(rows: AccessRows, chosen: Rows, column: Column) -> list[int]:
     views = rows.view[chosen]
     largest = np.zeros(int(views.max(initial=-1)) + 1, np.int64)
     np.maximum.at(largest, views, column[chosen])
-    found: list[int] = largest[views].tolist()
-    return found
+    stops: list[int] = largest[views].tolist()
+    return stops
 
 
 _NOWHERE = "the model has no such bytes in DDR"

@@ -273,9 +273,9 @@ class Defined:
             return accesses
         # The pieces of a tensor follow each other.
         begins = low + np.flatnonzero(np.diff(rows.view[low:high], prepend=-1))
-        whole = begins - low
+        firsts = begins - low
         lows, highs = (
-            [ufunc.reduceat(column[low:high], whole).tolist() for column in columns]
+            [ufunc.reduceat(column[low:high], firsts).tolist() for column in columns]
             for ufunc, columns in ((np.minimum, (rows.start, rows.lane)), (np.maximum, (rows.stop, rows.lane_stop)))
         )
         places = zip(

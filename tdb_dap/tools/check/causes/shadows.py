@@ -203,14 +203,14 @@ def _suspects(shadow: Shadow, rows: Sequence[Row]) -> set[str]:
     results = [row for row in rows if row.role != "operand"]
     equal = {row.name for row in results if _is_equal(row)} - {row.name for row in results if not _is_equal(row)}
     waiting = [row.name.removeprefix(_LOADED) for row in rows if row.verdict == "fail"]
-    found = set[str]()
+    suspects = set[str]()
     while waiting:
         name = waiting.pop()
         op = shadow.level.by_name.get(name)
-        if name not in found and name not in equal:
-            found.add(name)
+        if name not in suspects and name not in equal:
+            suspects.add(name)
             waiting += shadow.level.operand_names(op) if op is not None else ()
-    return found
+    return suspects
 
 
 def _is_equal(row: Row) -> bool:
