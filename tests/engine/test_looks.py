@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from scripts.robustness.mutate_models.faults import DROPPED, SHIFTED, SHORTENED
-from tdb_dap.engine.commands.commands import Command
+from tdb_dap.engine.commands.commands import Command, Commands
 from tdb_dap.engine.compare.finding import Checked
 from tdb_dap.engine.compare.judging import Judge
 from tdb_dap.engine.compare.walk import Walk
@@ -21,7 +21,9 @@ from tdb_dap.engine.control.observers import NEVER, Observer
 from tdb_dap.engine.control.plugin_observers import Guarded
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.dtypes import F32
+from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.target import WATCHED_FORMATS, Cost, Watched
+from tdb_dap.engine.machine.backend import InProcess
 from tdb_dap.engine.machine.machine import Machine
 from tdb_dap.engine.reference.comparison import Comparison
 from tdb_dap.engine.sanitizers import chosen, made, unused
@@ -248,6 +250,32 @@ def test_a_run_stops_at_each_origin_of_a_nan_that_the_kernel_has_seen() -> None:
         with one_by_one():
             assert found == stops(debugger)
     assert among_others > 1
+
+
+def test_a_backend_with_its_own_way_to_execute_some_leaves_what_is_watched_to_be_seen() -> None:
+    """A plugin knows nothing of what is watched; no NaN may pass unseen for that."""
+
+    class Own(InProcess):
+        def execute_some(self, commands: Commands, first: int, stop: int, memory: Memory) -> int:
+            return super().execute_some(commands, first, stop, memory)
+
+    def found(make: type[InProcess]) -> list[tuple[int, str]]:
+        program = open_program(case("lstm_bm1684x_f32").path)
+        machine = Machine(program, history_limit=0, backend=make(program.target))
+        infinite = F32.encode(np.array(np.inf, np.float32))
+        words = {tensor.name: np.full(tensor.shape, infinite) for tensor in program.inputs}
+        machine.load_inputs(words)
+        machine.keep_no_changes()
+        debugger = Debugger(program, machine)
+        debugger.run()
+        debugger.restart()
+        return texts(debugger, "nan")
+
+    with counting() as ahead:
+        own = found(Own)
+    assert own == found(InProcess)
+    assert own
+    assert ahead
 
 
 def test_formats_that_are_watched_are_those_of_the_kernel() -> None:

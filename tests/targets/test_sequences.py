@@ -225,7 +225,7 @@ def test_a_run_ends_after_the_first_command_that_leaves_a_nan_where_it_is_watche
         bench.restore(before)
         reached = 0
         while reached < len(commands):
-            done = chip.carry_out_some(every, reached, len(commands), bench.memory, watched)
+            done = chip.carry_out_watched(every, reached, len(commands), bench.memory, watched)
             hits = [number for number in range(reached, done) if watched.formats[number] and made[number]]
             assert hits == ([done - 1] if watched.is_found else []), (name, descriptions)
             seen["found" if hits else "clean" if done > reached else "alone"] += 1

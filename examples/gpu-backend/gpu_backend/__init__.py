@@ -58,7 +58,7 @@ class WithDevice(InProcess):
         memory.write(product.result, words)
         return Outcome((Overwritten(product.result, old),))
 
-    def execute_some(self, commands: Any, first: int, stop: int, memory: Memory, watched: Any = None) -> int:
+    def execute_some(self, commands: Any, first: int, stop: int, memory: Memory) -> int:
         """No command is executed without being looked at."""
         return first
 

@@ -168,6 +168,11 @@ class Watched:
         """The formats of these commands."""
         return self.formats[self._first + first : self._first + stop]
 
+    def first_in(self, first: int, stop: int) -> int:
+        """The first command of the program in [first, stop) that is watched; ``stop`` if none is."""
+        own = np.flatnonzero(self.formats[first:stop])
+        return first + int(own[0]) if own.size else stop
+
 
 class Target(Protocol):
     """A chip."""
@@ -300,13 +305,22 @@ class Planning(Protocol):
         """
         ...
 
-    def carry_out_some(
-        self, commands: EncodedCommands, first: int, stop: int, memory: Memory, watched: Watched | None = None
-    ) -> int:
+    def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
         """Carry out commands from ``first`` on as others of their forms, one after the other, at most to ``stop``.
 
-        The first one that was not; it has to be executed by itself, or the one before it has left what is ``watched``.
+        The first one that was not; it has to be executed by itself.
         """
+        ...
+
+
+@runtime_checkable
+class Watching(Protocol):
+    """A chip with plans that also looks at what they leave."""
+
+    def carry_out_watched(
+        self, commands: EncodedCommands, first: int, stop: int, memory: Memory, watched: Watched
+    ) -> int:
+        """As ``carry_out_some``; it ends after a command that may have left what is ``watched``, and says so there."""
         ...
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from tdb_dap.engine.hardware.memory import Memory, Region, zeros
-from tdb_dap.engine.hardware.target import Description, Keeping, Planning, Target, Watched
+from tdb_dap.engine.hardware.target import Description, Keeping, Planning, Target, Watched, Watching
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.machine.undo_log import Outcome, OverwrittenView
 from tdb_dap.errors import NotSimulated
@@ -141,12 +141,27 @@ class InProcess:
             raise NotSimulated(f"{description.name}: its operands are larger than the memory of this machine") from None
         return Outcome(tuple(changes)) if changes else _NOTHING
 
-    def execute_some(
-        self, commands: Commands, first: int, stop: int, memory: Memory, watched: Watched | None = None
-    ) -> int:
+    def execute_watched(self, commands: Commands, first: int, stop: int, memory: Memory, watched: Watched) -> int:
+        """As ``execute_some``; it ends after a command that may have left what is ``watched``, or before it.
+
+        A backend that has its own way to execute some, and a chip that does not look, leave each of them to be seen.
+        """
+        watched.is_found = False
+        part = commands.encoded_from(first)
+        plans = None if part is None else self._plans_of(part[0].target)
+        is_own = type(self).execute_some is not InProcess.execute_some
+        if part is None or self.keeps_old or is_own or not isinstance(plans, Watching):
+            return self.execute_some(commands, first, watched.first_in(first, stop), memory)
+        own, before = part
+        if own.encoded is None:
+            return first
+        stop = min(stop - before, len(own))
+        return before + plans.carry_out_watched(own.encoded, first - before, stop, memory, watched.starting_at(before))
+
+    def execute_some(self, commands: Commands, first: int, stop: int, memory: Memory) -> int:
         """Execute commands from ``first`` on, at most to ``stop``, as far as nothing has to be known of each of them.
 
-        The first one that was not executed; where ``watched`` has found something, the one after that.
+        The first one that was not executed.
         """
         part = commands.encoded_from(first)
         if part is None or self.keeps_old:
@@ -155,10 +170,7 @@ class InProcess:
         encoded, plans = own.encoded, self._plans_of(own.target)
         if encoded is None or plans is None:
             return first
-        stop = min(stop - before, len(own))
-        if watched is None:
-            return before + plans.carry_out_some(encoded, first - before, stop, memory)
-        return before + plans.carry_out_some(encoded, first - before, stop, memory, watched.starting_at(before))
+        return before + plans.carry_out_some(encoded, first - before, min(stop - before, len(own)), memory)
 
     def _plans_of(self, target: Target) -> Planning | None:
         if target is not self._asked:

@@ -213,7 +213,8 @@ class Machine:
         if ordinal <= self.ordinal or not self.can_run_ahead or not isinstance(self.backend, InProcess):
             return
         self._require_intact()
-        reached = self.backend.execute_some(self.program.commands, self.ordinal, ordinal, self._memory, watched)
+        some = self.program.commands, self.ordinal, ordinal, self._memory
+        reached = self.backend.execute_some(*some) if watched is None else self.backend.execute_watched(*some, watched)
         if reached > self.ordinal:
             self._begin(reached)
 

@@ -315,8 +315,11 @@ class Chip(Struct, frozen=True, dict=True):
     ) -> bool:
         return self._plans is not None and self._plans.carry_out(kind, descriptor, core, memory, registers)
 
-    def carry_out_some(
-        self, commands: EncodedCommands, first: int, stop: int, memory: Memory, watched: Watched | None = None
+    def carry_out_some(self, commands: EncodedCommands, first: int, stop: int, memory: Memory) -> int:
+        return first if self._plans is None else self._plans.carry_out_some(commands, first, stop, memory)
+
+    def carry_out_watched(
+        self, commands: EncodedCommands, first: int, stop: int, memory: Memory, watched: Watched
     ) -> int:
         return first if self._plans is None else self._plans.carry_out_some(commands, first, stop, memory, watched)
 
