@@ -232,7 +232,11 @@ static PyObject *py_run_batch(PyObject *self, PyObject *args)
             PyErr_NoMemory();
     }
     free(plans);
-    return PyErr_Occurred() ? NULL : Py_BuildValue("LO", (long long)done, may_be_nan ? Py_True : Py_False);
+    PyObject *next = PyErr_Occurred() ? NULL : PyLong_FromLongLong(done), *found = next ? PyBool_FromLong(may_be_nan) : NULL;
+    PyObject *both = found ? PyTuple_Pack(2, next, found) : NULL;
+    Py_XDECREF(next);
+    Py_XDECREF(found);
+    return both;
 }
 
 /* Arguments: an operator; two arrays of float32 without gaps, and that of the results; how many. */
