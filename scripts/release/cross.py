@@ -205,10 +205,15 @@ def _headers(system: System, scratch: Path) -> Path:
 _NAME = re.compile(r"\b_?Py[A-Za-z_]+\b")
 
 
+def python_names() -> list[str]:
+    """What the kernel takes of Python: the names in its sources, and those that macros stand for."""
+    text = "".join(path.read_text() for path in sorted((ROOT / KERNEL).rglob("*.c")))
+    return sorted({*_NAME.findall(text), "_Py_Dealloc", "_Py_NoneStruct", "_Py_IncRef", "_Py_DecRef", *_BEHIND_MACROS})
+
+
 def _python_library(system: System, scratch: Path) -> list[str]:
     """The import library of python3.dll, with the names that the kernel uses."""
-    text = "".join(path.read_text() for path in sorted((ROOT / KERNEL).rglob("*.c")))
-    names = sorted({*_NAME.findall(text), "_Py_Dealloc", "_Py_NoneStruct", "_Py_IncRef", "_Py_DecRef", *_BEHIND_MACROS})
+    names = python_names()
     data = [f"  {name} DATA" if name in _DATA or name.startswith("PyExc_") else f"  {name}" for name in names]
     definitions = scratch / "python3.def"
     definitions.write_text("LIBRARY python3.dll\nEXPORTS\n" + "\n".join(data) + "\n")

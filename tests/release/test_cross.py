@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 from scripts.release import cross
 from scripts.release.archives import contents
 from scripts.release.steps import BadBuild
+from tdb_dap.targets import kernel
 
 PURE = "tdb_dap-1.2.3-py3-none-any.whl"
 
@@ -70,3 +74,14 @@ def test_a_wheel_with_a_kernel_is_no_base(tmp_path: Path) -> None:
 
 def test_one_system_at_most_is_this_one() -> None:
     assert sum(map(cross.is_here, cross.SYSTEMS.values())) <= 1
+
+
+@pytest.mark.skipif(sys.platform != "linux" or shutil.which("nm") is None, reason="reads a library of Linux with nm")
+@pytest.mark.skipif(not kernel.is_active(), reason=kernel.describe())
+def test_the_kernel_takes_nothing_of_python_that_the_library_for_windows_lacks() -> None:
+    """Macros of Python's API stand for other names; the linker for Windows finds them after minutes of a release."""
+    (built,) = Path(kernel.__file__).parent.glob("_kernel*.so")
+    listed = subprocess.run(["nm", "-D", "--undefined-only", built], check=True, capture_output=True, text=True).stdout
+    taken = {name for name in listed.split() if name.startswith(("Py", "_Py"))}
+    assert "PyErr_Occurred" in taken
+    assert taken <= set(cross.python_names())
