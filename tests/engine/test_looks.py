@@ -222,9 +222,9 @@ def test_origins_of_nan_are_found_without_a_look_at_each_command(of: Case) -> No
             words[name] = dtype.encode(np.resize(np.array(numbers, np.float32), words[name].shape))
         debugger.machine.load_inputs(words)
         with counting() as ahead:
-            found = texts(debugger, "nan")
+            origins = texts(debugger, "nan")
         with one_by_one():
-            assert found == texts(debugger, "nan")
+            assert origins == texts(debugger, "nan")
         seen |= set(ahead)
     assert seen
 

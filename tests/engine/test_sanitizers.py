@@ -273,6 +273,17 @@ def test_a_nan_in_a_weight_is_found_where_it_is_taken_although_relu_hides_it(tmp
     assert debugger.run().reason == "end", "once is enough"
 
 
+def test_a_nan_that_the_user_writes_into_a_weight_is_found_where_it_is_taken() -> None:
+    debugger = open_debugger(TOY.path, TOY.inputs)
+    assert len(debugger.program.access_rows)  # from then on they say which commands read a weight
+    debugger.set_checks(filters_named({"nan": None}))
+    debugger.step(1)
+    values = (value for record in debugger.program.source.records for value in record.operands)
+    view = next(value.view for value in values if value.name == "w1" and value.view is not None)
+    debugger.machine.write(view, np.full(view.shape, np.nan))
+    assert "takes from the weight w1, in which 432 of 432 numbers are NaN" in debugger.run().text
+
+
 def test_saturate_counts_what_is_clipped() -> None:
     debugger = open_debugger(case("toy_bm1684x_int8").path, case("toy_bm1684x_int8").inputs)
     debugger.set_checks(filters_named({"saturate": "0.1%"}))

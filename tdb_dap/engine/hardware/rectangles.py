@@ -24,6 +24,8 @@ def rectangles(view: View) -> list[Rectangle]:
     plain = view if share == 1 else as_bytes(view)
     shared, shift = template(plain)
     lane_bytes, itemsize = plain.geometry.lane_bytes, plain.dtype.itemsize
+    if shared.stop + shift > MOST_BYTES:
+        raise BadAccess(f"%{view.name}: a tensor of the shape {list(view.shape)} ends beyond any memory")
     result: list[Rectangle] = []
     for segment in shared.segments:
         if segment.length < 0:
@@ -36,8 +38,6 @@ def rectangles(view: View) -> list[Rectangle]:
                 lanes = segment.shape[segment.lane_axis]
                 length -= (lanes - 1) * segment.strides[segment.lane_axis]
         result.append((offset // share, -(-(offset + length + itemsize) // share), lane, lane + lanes))
-    if any(stop > MOST_BYTES for _, stop, _, _ in result):
-        raise BadAccess(f"%{view.name}: a tensor of the shape {list(view.shape)} ends beyond any memory")
     return result
 
 

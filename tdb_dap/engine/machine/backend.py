@@ -146,7 +146,6 @@ class InProcess:
 
         A backend that has its own way to execute some, and a chip that does not look, leave each of them to be seen.
         """
-        watched.is_found = False
         part = commands.encoded_from(first)
         plans = None if part is None else self._plans_of(part[0].target)
         is_own = type(self).execute_some is not InProcess.execute_some

@@ -161,6 +161,11 @@ class Origin(Observer):
         )
         return Finding(self._special.name, self._special.title, text, command.ordinal, (command.asm,))
 
+    def changed_after(self, inspector: Inspector, moment: int) -> None:
+        """An edit may have put such numbers into a weight."""
+        self._weights.forget()
+        self._looks = None
+
     def _known(self, inspector: Inspector, command: Command) -> FloatAccesses | None:
         """The accesses of all commands, where those of this one are known without describing it."""
         if self._accesses is None and (rows := collected_rows(inspector.program)) is not None:
@@ -243,6 +248,11 @@ class _Weights:
                         title = f"A weight holds {self._special.what}"
                         return Finding(self._special.name, title, text, command.ordinal, (command.asm,))
         return None
+
+    def forget(self) -> None:
+        """The weights may have changed: each is counted again."""
+        self._counts.clear()
+        self._takers = None
 
     def takers(self, inspector: Inspector, known: FloatAccesses) -> frozenset[int]:
         """Ordinals of the commands that read from a weight with such a number."""

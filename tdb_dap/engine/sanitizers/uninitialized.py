@@ -311,6 +311,6 @@ def _marked_operands(description: Description, shadow: Shadow) -> tuple[dict[Vie
     marks: dict[View, Array] = {}
     roles: dict[View, str] = {}
     for operand, role, own in _marked(description, shadow):
-        if operand not in marks:
-            marks[operand], roles[operand] = own, role
+        marks[operand] = marks[operand] | own if operand in marks else own
+        roles.setdefault(operand, role)
     return marks, roles

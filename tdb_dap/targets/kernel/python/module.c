@@ -232,10 +232,10 @@ static PyObject *py_run_batch(PyObject *self, PyObject *args)
             PyErr_NoMemory();
     }
     free(plans);
-    PyObject *next = PyErr_Occurred() ? NULL : PyLong_FromLongLong(done), *found = next ? PyBool_FromLong(may_be_nan) : NULL;
-    PyObject *both = found ? PyTuple_Pack(2, next, found) : NULL;
+    PyObject *next = PyErr_Occurred() ? NULL : PyLong_FromLongLong(done), *seen = next ? PyBool_FromLong(may_be_nan) : NULL;
+    PyObject *both = seen ? PyTuple_Pack(2, next, seen) : NULL;
     Py_XDECREF(next);
-    Py_XDECREF(found);
+    Py_XDECREF(seen);
     return both;
 }
 
