@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from bisect import bisect_left
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -189,8 +190,10 @@ class Announcer:
         self._tell(looking, "before_op", source.beginning_at(ordinal))
         self._tell(looking, "before_command", (command,))
         inspector.machine.step()
-        self._tell(looking, "after_command", (command,))
-        self._tell(looking, "after_op", source.ending_at(ordinal))
+        # The edits of the moment that has come are made after what the command has left was looked at.
+        with inspector.machine.before_edits() if inspector.machine.edits else nullcontext():
+            self._tell(looking, "after_command", (command,))
+            self._tell(looking, "after_op", source.ending_at(ordinal))
         return self.last_heard
 
     @property
