@@ -1,9 +1,10 @@
 """Record one small example of each op of the compiler, with the numbers that the vendor's interpreter has for it.
 
-    python -m scripts.record_goldens FOLDER...
+    python -m scripts.record_goldens [--add OP] FOLDER...
 
 FOLDER: where model_transform and model_deploy were run with --debug and test data. Writes tests/data/golden, which the
-tests of the golden library read. Of each op and number format the smallest example is taken.
+tests of the golden library read. Of each op and number format the smallest example is taken. With --add the examples
+that are there stay, and those of one op are added.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def kind(op: MlirOp, call: Call) -> tuple[str, ...]:
     """The part of an example that another one does not have to repeat."""
     types = [found.storage if found is not None else "" for found in (*call.operand_types[:1], *call.result_types[:1])]
     words = [
-        str(call.get(name, "")) for name in ("mode", "pool_mode", "coord_mode", "is_inversed", "count_include_pad")
+        str(call.get(name, ""))
+        for name in ("mode", "pool_mode", "coord_mode", "is_inversed", "count_include_pad", "lut_mode")
     ]
     return (op.name, *types, *words)
 
@@ -88,16 +90,22 @@ def main() -> int:
     """Collect, choose, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", metavar="FOLDER", nargs="+", type=Path)
+    parser.add_argument("--add", metavar="OP", help="keep the recorded examples, and add those of this op: tpu.LutBF16")
+    given = parser.parse_args()
     chosen: dict[tuple[str, ...], Example] = {}
-    for folder in parser.parse_args().folders:
+    for folder in given.folders:
         for level, tensors in levels(folder):
             for key, example in examples(level, tensors):
-                if example.size <= _MOST and (key not in chosen or example.size < chosen[key].size):
+                if (
+                    example.size <= _MOST
+                    and given.add in (None, key[0])
+                    and (key not in chosen or example.size < chosen[key].size)
+                ):
                     chosen[key] = example
     TARGET.mkdir(parents=True, exist_ok=True)
-    arrays: dict[str, Array] = {}
-    cases = []
-    for number, key in enumerate(sorted(chosen)):
+    arrays: dict[str, Array] = dict(read_npz(TARGET / "cases.npz")) if given.add else {}
+    cases = json.loads((TARGET / "cases.json").read_text("utf-8")) if given.add else []
+    for number, key in enumerate(sorted(chosen), len(cases)):
         example = chosen[key]
         for place, array in enumerate(example.inputs):
             if array is not None:

@@ -269,6 +269,9 @@ def test_an_operand_that_repeats_a_few_bytes_a_billion_times_is_refused() -> Non
     with pytest.raises(BadAccess, match="bytes that repeat fewer of the memory; more than 256 MiB"):
         memory.read(repeated)
     assert memory.read(view((1, 1, 300, 300), F32, Layout.STRIDE, strides=(0, 0, 0, 0))).shape == (1, 1, 300, 300)
+    shifted = view((38_145, 12_304, 1, 1), F32, Layout.STRIDE, strides=(1, 1, 1, 1))
+    with pytest.raises(BadAccess, match="1,877,344,320 bytes that repeat fewer"):
+        memory.read(shifted)  # each round of lanes begins four bytes after the one before
 
 
 def test_an_empty_tensor_of_an_impossible_shape_is_refused() -> None:

@@ -128,6 +128,7 @@ def test_rounding_in_one_direction_is_a_bug_and_to_the_nearest_is_not(storage: s
         ("top.Softmax", "", "axis", lambda old: old - 1 if old else 1),
         ("tpu.LeakyRelu", "i8", "multiplier", lambda old: old + 20),
         ("top.LayerNorm", "", "eps", lambda old: 0.5),
+        ("tpu.LutBF16", "bf16", "lut_mode", lambda old: "#tpu<lut_mode Mantissa>"),
     ],
 )
 def test_another_attribute_is_a_bug(name: str, storage: str, attribute: str, other: Callable[[Any], Any]) -> None:

@@ -268,7 +268,7 @@ def _template(view: View) -> Template:
     slices = [part for part in parts if part.length >= 0]
     start = min((part.offset for part in slices), default=0)
     stop = max((part.offset + part.length + itemsize for part in slices), default=0)
-    covered = sum(part.length + itemsize for part in parts)
+    covered = min(sum(part.length + itemsize for part in parts), stop - start)
     single = parts[0] if len(parts) == 1 and slices and parts[0].shape == view.shape else None
     return Template(parts, start, stop, view.size * itemsize, covered, single)
 
