@@ -115,7 +115,9 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=Help, **given)
 
     def error(self, message: str) -> NoReturn:
-        raise BadInput(f"{message}; see {self.prog} --help")
+        unknown = re.search("unrecognized arguments:.*?(--[^ =]+)", message)
+        hint = _near(unknown[1], self._option_string_actions) if unknown is not None else ""
+        raise BadInput(f"{message}{hint}; see {self.prog} --help")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -205,7 +207,16 @@ def _without_command(given: Sequence[str]) -> int:
         raise BadInput("the following arguments are required: COMMAND; see tdb-dap --help")
     if arguments.subcommand in COMMANDS:
         raise BadInput(f"unrecognized arguments: {' '.join(others)}; give COMMAND first; see tdb-dap --help")
-    raise BadInput(f"argument COMMAND: invalid choice: {quoted(arguments.subcommand)}; see tdb-dap --help")
+    unknown = arguments.subcommand
+    raise BadInput(f"argument COMMAND: invalid choice: {quoted(unknown)}{_near(unknown, COMMANDS)}; see tdb-dap --help")
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    """What may have been meant with an unknown word, as the end of a sentence."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(known), 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def overview() -> list[str]:

@@ -37,6 +37,7 @@ def test_help_lists_what_exists() -> None:
     [
         ((), "the following arguments are required: COMMAND"),
         (("nonsense",), "argument COMMAND: invalid choice: 'nonsense'"),
+        (("chek",), "argument COMMAND: invalid choice: 'chek'; did you mean check?"),
         (("--quiet", "info"), "unrecognized arguments: --quiet; give COMMAND first"),
         (("--nonsense",), "the following arguments are required: COMMAND"),
     ],
@@ -45,6 +46,12 @@ def test_without_a_known_command_the_error_names_the_help(words: tuple[str, ...]
     done = tdb_dap(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"tdb-dap: error: {message}; see tdb-dap --help\n"
+
+
+def test_an_option_with_an_error_in_its_name_is_understood() -> None:
+    done = tdb_dap("check", "--refrence", "ref.npz", "model")
+    assert done.stderr.startswith("tdb-dap: error: unrecognized arguments: --refrence ")
+    assert done.stderr.endswith("; did you mean --reference?; see tdb-dap check --help\n")
 
 
 def test_a_language_server_without_what_it_needs_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
