@@ -22,6 +22,9 @@ from tests.samples import DATA, case
 NECK = DATA / "neck"
 """A part of a detector in INT8, compiled: its Max takes words of two scales, which is a bug of the compiler's."""
 
+MEAN = DATA / "mean"
+"""Sums in bf16 less numbers near to them, compiled for BM1690, whose sums the compiler's interpreter forms in f32."""
+
 _FOLDER = DATA / "triage"
 _PREFIX = "toy_bm1684x_int8_sym"
 _SCALE = 0.029083954330708661

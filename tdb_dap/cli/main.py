@@ -212,7 +212,7 @@ def _without_command(given: Sequence[str]) -> int:
 
 
 def _near(word: str, known: Iterable[str]) -> str:
-    """What may have been meant with an unknown word, as the end of a sentence."""
+    """The known word that an unknown one resembles, as the end of a sentence."""
     from difflib import get_close_matches
 
     near = get_close_matches(word, list(known), 1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -25,7 +27,7 @@ from tdb_dap.tools.golden.level import Level
 from tdb_dap.tools.golden.library import GOLDENS, INTEGER, Call, NoGolden
 from tdb_dap.tools.triage.triaging import triage
 from tests.command_line import tdb_dap
-from tests.triage_case import Compiled
+from tests.triage_case import MEAN, Compiled
 
 
 @pytest.fixture
@@ -69,8 +71,42 @@ def test_an_output_that_has_nothing_left_of_the_model_does_not_pass(
     first = "differs by accumulated rounding; no op at fault: first beyond its limits is softmax16_Softmax"
     assert done.stdout.startswith(first), done.stdout
     assert "no op is wrong by itself: roundings add up, and softmax16_Softmax" in done.stdout
-    assert "has cosine -1.0000" in done.stdout
+    assert "has cosine -1.0000; it falls below 0.9 at xrelu4_Relu_si8 (tpu.Cast at line 19), to -1.0000" in done.stdout
     assert tdb_dap(*check, "--fail-on", "op").returncode == 0
+
+
+@pytest.fixture
+def mean(tmp_path: Path) -> Path:
+    """The context directory of sums less numbers near to them, in its working directory."""
+    shutil.copytree(MEAN, tmp_path / "mean")
+    return tmp_path / "mean" / "context"
+
+
+def test_what_a_subtraction_magnifies_accuses_no_op_but_says_where(mean: Path) -> None:
+    """Against the compiler's own tensors, whose sums are those of f32."""
+    done = tdb_dap("check", mean)
+    assert done.returncode == 1
+    assert done.stdout.startswith("differs by accumulated rounding; no op at fault: "), done.stdout
+    assert "it falls below 0.9 at difference_Sub (tpu.Sub at line 20), from 1.0000 to 0.76" in done.stdout
+    assert tdb_dap("check", mean, "--fail-on", "op").returncode == 1, "with blame, each op has the reference's numbers"
+
+
+def test_a_wrong_reference_behind_what_is_magnified_is_no_rounding(mean: Path) -> None:
+    outputs = mean.parent / "mean_bm1690_bf16_tpu_outputs.npz"
+    tensors = dict(read_npz(outputs))
+    tensors["scaled_Mul"] = tensors["scaled_Mul"] + np.float32(9)
+    write_npz(outputs, tensors)
+    done = tdb_dap("check", mean)
+    assert done.returncode == 1
+    assert done.stdout.startswith("fail: first to differ is scaled_Mul (tpu.Mul at line 21)"), done.stdout
+    assert "no op is wrong" not in done.stdout
+
+
+def test_an_output_far_from_the_model_s_leads_to_the_ops_to_keep(mean: Path) -> None:
+    lines = tdb_dap("triage", mean).stdout.splitlines()
+    assert lines[-2].startswith("quantisation: no op is wrong; the output has cosine 0.7"), lines[-2]
+    assert re.fullmatch(r"next: tdb-dap triage \S+ --quantize-table quantize_table.txt", lines[-1]), lines[-1]
+    assert any(re.fullmatch(r" +\d\.\d+%  sum_ReduceSum \(tpu.Reduce\)", line) for line in lines), "of the chip"
 
 
 def test_an_op_whose_operand_is_not_on_the_chip_is_judged_from_the_nearest_one(

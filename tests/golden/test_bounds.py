@@ -185,9 +185,33 @@ def test_gelu_of_the_dialect_tpu_has_approximations(approximation: str, factor: 
     assert verdict(exact, result.astype(np.float32), x).verdict == "bug"
 
 
-def test_gamma_grows_with_terms_and_ends_at_one_rounding_a_term() -> None:
-    assert gamma(1, 2.0**-24) < gamma(100, 2.0**-24) < gamma(100, 2.0**-11)
-    assert gamma(2048, 2.0**-11) == np.inf
+def test_gamma_grows_with_terms_and_is_at_least_one_rounding_a_term() -> None:
+    grown = [gamma(terms, 2.0**-9) for terms in range(1, 2048)]
+    assert grown == sorted(grown)
+    assert all(bound >= terms * 2.0**-9 for terms, bound in enumerate(grown, 1))
+
+
+def test_a_long_sum_in_bf16_is_judged() -> None:
+    """Added in turn, 512 terms lose half of their sum, as small ones no longer count; four times the sum is a fault."""
+    op = op_of(
+        '%1 = "tpu.Reduce"(%0) {axes = [1], keepdims = true, mode = "ReduceSum"} : '
+        "(tensor<64x512xbf16>) -> tensor<64x1xbf16>"
+    )
+    kinds = signature(op.types)
+    numbers = np.abs(np.random.default_rng(1).normal(1, 0.2, (64, 512)))
+    call = Call(op.name, (numbers,), op.attributes, *kinds)
+    (exact,) = compute(call)
+    kind = kinds[1][0]
+    assert kind is not None
+
+    def verdict(result: Array) -> str:
+        return next(judge_call(op, call, {0: result})).verdict
+
+    in_turn = np.zeros((64, 1))
+    for column in numbers.T:
+        in_turn = kind.stored(in_turn + column[:, None])
+    assert verdict(in_turn) == "quantisation"
+    assert verdict(kind.stored(4 * exact)) == "bug"
 
 
 SCORES = '%2 = "tpu.MatMul"(%0, %1) : (tensor<1x4x8xf16>, tensor<8x4xf16>) -> tensor<1x4x4xf16>'

@@ -73,9 +73,12 @@ _OVER_AN_AXIS = (".Softmax", ".LayerNorm", ".RMSNorm", ".GroupNorm", ".InstanceN
 
 
 def gamma(terms: float, unit: float) -> float:
-    """n u / (1 - n u): relative error of a sum of n terms; infinite from n u = 1 on."""
+    """Relative error of a sum of n terms, in any order: n u / (1 - n u); where that is over 1, n u, but at least 1.
+
+    n u holds for any n (Rump, 2012; Jeannerod and Rump, 2013): no sum is too long to be judged.
+    """
     product = terms * unit
-    return product / (1 - product) if product < 1 else math.inf
+    return product / (1 - product) if product < 0.5 else max(1.0, product)
 
 
 def is_narrow(kind: TensorType | None) -> bool:

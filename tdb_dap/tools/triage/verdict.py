@@ -90,7 +90,7 @@ def outcome(files: Files, stages: Sequence[Stage], findings: Sequence[Finding]) 
         directory=str(files.directory),
         verdict=kind,
         sentence=sentence,
-        command=_command(files, stages, kind, first, places),
+        command=_command(files, stages, kind, first, places, cosine),
         stage=MODEL if is_fault else first.stage.title if first is not None else IMPORTED if is_broken_off else "",
         tensor=tensor,
         places=places,
@@ -358,21 +358,27 @@ def _row(stage: Stage) -> StageRow:
 
 
 def _costs(stages: Sequence[Stage]) -> tuple[Cost, ...]:
-    """The tensors whose formats cost most when the model is lowered, the dearest first."""
-    costs = [
-        Cost(
-            name=one.name,
-            opcode=one.op.name,
-            stage=stage.title,
-            share=one.error / one.reach,
-            saturated=one.saturated,
-        )
-        for stage in stages
-        if stage.title == TPU
-        for one in stage.lowered
-        if one.reach and one.error
-    ]
-    return tuple(sorted(costs, key=lambda cost: -cost.share)[:_MOST_COSTS])
+    """The tensors whose formats cost most, the dearest first: when the model is lowered, or on the chip.
+
+    The compiler's interpreter may form in f32 what the chip sums in its own format.
+    """
+    costs: dict[str, Cost] = {}
+    for stage in stages:
+        judged = stage.lowered if stage.title == TPU else stage.executed if stage.title == MODEL else ()
+        for one in judged:
+            if not one.reach or not one.error or one.verdict == "bug":
+                continue
+            known = costs.get(one.name)
+            cost = Cost(
+                name=one.name,
+                opcode=one.op.name,
+                stage=stage.title,
+                share=one.error / one.reach,
+                saturated=max(one.saturated, known.saturated if known is not None else 0.0),
+            )
+            if known is None or known.share < cost.share:
+                costs[one.name] = cost
+    return tuple(sorted(costs.values(), key=lambda cost: -cost.share)[:_MOST_COSTS])
 
 
 def _places(files: Files, stages: Sequence[Stage], at: Stage, op: MlirOp | None, name: str) -> Iterator[Place]:
@@ -409,8 +415,15 @@ def _places(files: Files, stages: Sequence[Stage], at: Stage, op: MlirOp | None,
         yield Place(stage="final", file=str(path), line=final.line, opcode=final.name)
 
 
-def _command(files: Files, stages: Sequence[Stage], kind: Kind, first: _First | None, places: Sequence[Place]) -> str:
-    """The command that shows it, or what to do where there is none."""
+def _command(
+    files: Files,
+    stages: Sequence[Stage],
+    kind: Kind,
+    first: _First | None,
+    places: Sequence[Place],
+    cosine: float | None,
+) -> str:
+    """The command that shows it, or what to do where there is none. ``cosine``: of the output."""
     context = _word(files.directory)
     if kind == "range":
         return f"tdb-dap triage {context} --quantize-table quantize_table.txt"
@@ -428,6 +441,9 @@ def _command(files: Files, stages: Sequence[Stage], kind: Kind, first: _First | 
         lacking = [stage for stage in stages if stage.missing]
         # What comes late tells more, and what comes first is often not wanted.
         missing = next((stage for stage in lacking if stage.title in (TPU, MODEL)), next(iter(lacking), None))
+        is_far = kind == "quantisation" and cosine is not None and cosine < _SAME_OUTPUT
+        if is_far and (missing is None or missing.title == IMPORTED) and _can_keep_more(stages):
+            return f"tdb-dap triage {context} --quantize-table quantize_table.txt"
         return f"{missing.title}: {missing.missing}" if missing is not None else ""
     one = first.judged
     if one is None:
@@ -444,6 +460,13 @@ def _command(files: Files, stages: Sequence[Stage], kind: Kind, first: _First | 
     if final is not None and files.get("bmodel") is not None:
         return f"tdb-dap explain {context} {final.line}"
     return f"read {_near(first.stage.path)}:{one.op.line}" if first.stage.path is not None else ""
+
+
+def _can_keep_more(stages: Sequence[Stage]) -> bool:
+    """Whether it can be said what an op costs, and the chip has a format that is more precise than the model's."""
+    levels = {stage.title: stage.level for stage in stages if stage.is_usable}
+    top, tpu = levels.get(TOP), levels.get(TPU)
+    return top is not None and tpu is not None and bool(format_to_keep(tpu))
 
 
 def _inputs(files: Files) -> str:

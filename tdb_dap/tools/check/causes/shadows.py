@@ -48,19 +48,42 @@ def with_shadows(
 
     shadow = Shadow(context, inputs)
     judged = _judged(shadow, rows, looked, _chip_of(shadow, looked), None)
-    return [
-        _lost(row, one) if row.name in outputs and row.verdict == "fail" and one.verdict == "pass" else one
-        for row, one in zip(rows, judged, strict=True)
-    ]
+    lost = {row.name for row in rows if row.name in outputs and row.numbers and row.numbers.cosine < _RESEMBLING}
+    return _without_lost(rows, judged, lost)
 
 
-def _lost(row: Row, judged: Row) -> Row:
-    """The row of an output without a fault of its op: as it was where it has little to do with what was expected."""
-    numbers = row.numbers
-    if row.role == "operand" or numbers is None or numbers.cosine >= _RESEMBLING:
-        return judged
-    text = f"no op is wrong by itself: roundings add up, and {row.name} has cosine {numbers.cosine:.4f}"
-    return replace(row, shadow=judged.shadow, blame=Blame(kind="accumulates", line=0, text=text))
+def _without_lost(rows: Sequence[Row], judged: Sequence[Row], lost: Collection[str]) -> list[Row]:
+    """The judged rows, but those of ``lost`` outputs still fail where no op is to blame.
+
+    An output that has little to do with what was expected is no pass, whatever has added up to it.
+    """
+    blames_none = all(one.verdict != "fail" for one in judged if one.role != "operand")
+    grown = _grows_at(rows) if lost and blames_none else ""
+    settled = []
+    for row, one in zip(rows, judged, strict=True):
+        if row.name not in lost or row.verdict != "fail" or one.verdict != "pass" or row.numbers is None:
+            settled.append(one)
+            continue
+        text = f"no op is wrong by itself: roundings add up, and {row.name} has cosine {row.numbers.cosine:.4f}{grown}"
+        blame = Blame(kind="accumulates", line=0, text=text) if blames_none else row.blame
+        settled.append(replace(row, shadow=one.shadow, blame=blame))
+    return settled
+
+
+def _grows_at(rows: Sequence[Row]) -> str:
+    """The first op whose result does not resemble what was expected while its operands do, as the end of a sentence."""
+    operands: dict[int, float] = {}
+    for row in rows:
+        if row.role == "operand" and row.numbers is not None:
+            operands[row.line] = min(row.numbers.cosine, operands.get(row.line, 1.0))
+    for row in sorted(rows, key=lambda row: row.last):
+        before = operands.get(row.line)
+        if row.role == "result" and row.numbers is not None and row.numbers.cosine < _RESEMBLING <= (before or 1.0):
+            fall = (
+                f"to {row.numbers.cosine:.4f}" if before is None else f"from {before:.4f} to {row.numbers.cosine:.4f}"
+            )
+            return f"; it falls below {_RESEMBLING} at {row.name} ({row.title}), {fall}"
+    return ""
 
 
 def without_accumulated(
@@ -76,8 +99,9 @@ def without_accumulated(
 
     Both sides must do, from the operands that each had, what the op's format allows, and start from the same inputs.
     ``right_alone``: keys of those rows that pass with the reference's operands; asked for ops without a golden.
-    The cosines of the net's ``outputs`` must be within their limit all the same. BadInput if the compilation cannot be
-    read; the rows as they are if the reference is another one.
+    The cosines of the net's ``outputs`` must be within their limit all the same; where they are not, and no op is
+    wrong, the rows say so. BadInput if the compilation cannot be read; the rows as they are if the reference is another
+    one.
     """
     # Takes milliseconds to load, and a check in which nothing differs needs none of it.
     from tdb_dap.tools.golden.judging import executed
@@ -97,13 +121,13 @@ def without_accumulated(
     far = {row.name for row in rows if row.name in outputs and row.numbers is not None and not _is_like(row.numbers)}
     chip, right = _chip_of(shadow, looked), frozenset[str]()
     while True:
-        settled = _judged(shadow, rows, looked, chip, (explained | right) - far, right)
+        settled = _judged(shadow, rows, looked, chip, explained | right, right)
         unjudged = [row for row in _first_wrong(settled) if row.name not in far | right]
         unjudged = [row for row in unjudged if _is_unjudged(shadow, row.name, chip)]
         keys = right_alone(unjudged) if unjudged else ()
         more = frozenset(row.name for row in unjudged if row.key in keys)
         if not more:
-            return settled
+            return _without_lost(rows, settled, far)
         right |= more
 
 
