@@ -9,7 +9,7 @@ import pytest
 
 from tdb_dap.engine.bmodel import TensorInfo
 from tdb_dap.engine.commands.net_tensors import Tensor
-from tdb_dap.engine.hardware import views
+from tdb_dap.engine.hardware import int4, views
 from tdb_dap.engine.hardware.dtypes import BY_NAME, F8E4M3, F8E5M2, F16, F32, SI4, SI8, SI16, UI8, DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, Region
@@ -260,6 +260,23 @@ def test_rows_that_all_lanes_share_lie_behind_each_other() -> None:
         )
         assert align(20, 64 // dtype.itemsize) == row
         assert strides_of(GEOMETRY, Layout.SHARED_ROWS, 0, (1, 1, 3, 20), dtype)[3] == 1
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 40])
+@pytest.mark.parametrize("strides", [(64, 64, 5, 1), (3, 64, 2, 1), (1, 1, 1, 1)])
+def test_numbers_of_four_bits_are_read_and_stored_in_parts_as_at_once(
+    at_once: int, strides: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Elements that share a place are stored in their order."""
+    numbers = np.random.default_rng(1).integers(0, 16, (3, 3, 4, 5), np.uint8)
+    four = view(numbers.shape, SI4, Layout.STRIDE, address=16, strides=strides)
+    whole, parts = Memory(GEOMETRY, 1, []), Memory(GEOMETRY, 1, [])
+    whole.write(four, numbers)
+    expected = whole.read(four)
+    monkeypatch.setattr(int4, "_AT_ONCE", at_once)
+    parts.write(four, numbers)
+    np.testing.assert_array_equal(parts.read(four), expected)
+    np.testing.assert_array_equal(parts.bytes_at(Space.LOCAL, 0, 4096), whole.bytes_at(Space.LOCAL, 0, 4096))
 
 
 def test_an_operand_that_repeats_a_few_bytes_a_billion_times_is_refused() -> None:

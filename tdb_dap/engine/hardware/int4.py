@@ -6,10 +6,12 @@ of such a view count nibbles.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.dtypes import Array
@@ -17,6 +19,9 @@ from tdb_dap.engine.hardware.views import Segment, View
 
 Find = Callable[[int, int], NDArray[np.uint8]]
 """The bytes [start, stop) of a view's memory, live."""
+
+_AT_ONCE = 1 << 20
+"""Nibbles whose places are worked out at once."""
 
 
 def positions(segment: Segment) -> NDArray[np.int64]:
@@ -28,16 +33,36 @@ def positions(segment: Segment) -> NDArray[np.int64]:
     return offsets
 
 
+def _parts(segment: Segment) -> Iterator[tuple[tuple[slice, ...], Segment]]:
+    """A segment in the order of its elements, few of them at a time: a place of eight bytes is made for each nibble."""
+    if math.prod(segment.shape) <= _AT_ONCE:
+        yield (), segment
+        return
+    axis = next(axis for axis, extent in enumerate(segment.shape) if extent > 1)
+    rest = math.prod(segment.shape[axis + 1 :])
+    step = max(1, _AT_ONCE // rest)
+    before = (slice(None),) * axis
+    for start in range(0, segment.shape[axis], step):
+        extent = min(step, segment.shape[axis] - start)
+        shape = (*segment.shape[:axis], extent, *segment.shape[axis + 1 :])
+        part = replace(segment, shape=shape, offset=segment.offset + start * segment.strides[axis])
+        for inner, smaller in _parts(part):
+            index = (*before, slice(start, start + extent))
+            yield (*index, *inner[len(index) :]), smaller
+
+
 def read(view: View, find: Find) -> Array:
     """The numbers 0..15 of a view as uint8 in its logical shape."""
     segments = [segment for segment in view.segments if 0 not in segment.shape]
     around = [_around(segment, find) for segment in segments]
     result: Array = np.zeros(view.shape, np.uint8)
     for segment, (data, first) in zip(segments, around, strict=True):
-        at = positions(segment)
-        halves = data[(at >> 1) - first] >> ((at & 1) * 4).astype(np.uint8) & 15
+        numbers = np.empty(segment.shape, np.uint8)
+        for index, few in _parts(segment):
+            at = positions(few)
+            numbers[index] = data[(at >> 1) - first] >> ((at & 1) * 4).astype(np.uint8) & 15
         part = result[segment.index]
-        part[...] = halves.reshape(part.shape)
+        part[...] = numbers.reshape(part.shape)
     return result
 
 
@@ -47,13 +72,14 @@ def write(view: View, bits: Array, find: Find) -> None:
         if 0 in segment.shape:
             continue
         data, first = _around(segment, find)
-        at = positions(segment)
         numbers: Array = np.ascontiguousarray(bits[segment.index]).reshape(segment.shape) & 15
-        for half in (0, 1):
-            chosen = (at & 1) == half
-            places: NDArray[Any] = (at[chosen] >> 1) - first
-            kept = data[places] & np.uint8(0xF0 if half == 0 else 0x0F)
-            data[places] = kept | (numbers[chosen] << np.uint8(4 * half)).astype(np.uint8)
+        for index, few in _parts(segment):
+            at, some = positions(few), numbers[index]
+            for half in (0, 1):
+                chosen = (at & 1) == half
+                places: NDArray[Any] = (at[chosen] >> 1) - first
+                kept = data[places] & np.uint8(0xF0 if half == 0 else 0x0F)
+                data[places] = kept | (some[chosen] << np.uint8(4 * half)).astype(np.uint8)
 
 
 def _around(segment: Segment, find: Find) -> tuple[NDArray[np.uint8], int]:
