@@ -7,10 +7,11 @@ import pytest
 
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import NotSimulated
-from tests.targets.commands import chip_named, command, empty
+from tests.targets.commands import chip_named, command, computed, empty
 
 ONE = {"res0_n": 1, "res0_c": 1, "res0_h": 1, "res0_w": 1, "opd0_n": 1, "opd0_c": 1, "opd0_h": 1, "opd0_w": 1}
 KERNEL = {"opd1_n": 1, "opd1_c": 1, "opd1_h": 1, "opd1_w": 1, "res_op_x_str": 1, "res_op_y_str": 1}
+OWN_STEPS = {"res0_str": 3, "opd0_str": 3, "opd1_str": 3, "rshift_typ": 1, "shift_typ": 1}
 ADDRESSES = {"opd0_addr": 4096, "opd1_addr": 8192, "opd2_addr": 12288, "res0_addr": 16384, "cmd_en": 1}
 
 
@@ -43,6 +44,27 @@ def test_a_subnormal_bias_counts_as_zero(bias: int, expected: int) -> None:
     (result,) = described.results
     assert isinstance(result, View)
     assert memory.read(result).item() == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "shift", "expected"), [(2, 31, 35), (1, 31, -128), (1, 30, 127), (1, 3, 35), (16, 3, 36)]
+)
+def test_what_a_product_is_added_to_wraps_around_in_32_bits(old: int, shift: int, expected: int) -> None:
+    """(51 * 88 + (old << shift)) >> 7, half up and limited to a byte."""
+    bytes_ = {
+        "opd0_seg": 1,
+        "opd1_seg": 1,
+        "opd0_sign": 1,
+        "opd1_sign": 1,
+        "opd2_sign": 1,
+        "res0_sign": 1,
+        "res0_seg": 1,
+    }
+    shifts = {"res0_b_str": 64, "left_shift": shift, "res_shift": 7}
+    numbers = {"left": 51, "right": 88, "old": old, "old_high": 0}
+    words = {role: np.array([number]) for role, number in numbers.items()}
+    fields = {**ONE, **KERNEL, **ADDRESSES, **bytes_, **shifts, **OWN_STEPS, "tsk_opd_num": 2, "res_add": 1}
+    assert computed(chip_named("CV180X"), "arith.mac", words, **fields).tolist() == [expected]
 
 
 def test_a_depthwise_convolution_with_results_of_16_bits_is_refused() -> None:
@@ -137,7 +159,7 @@ def test_signs_say_nothing_of_floats(name: str, is_float: int) -> None:
     steps = (
         {"res0_str": 3, "opd0_str": 3, "opd1_str": 3}
         if name.startswith("arith.")
-        else {"opd1_str": 0, "opd2_sign": 1, "rshift_typ": 1}
+        else {"opd1_str": 0, "opd2_sign": 1, "rshift_typ": 1, "shift_typ": 1}
     )
     fields = {**ONE, **KERNEL, **ADDRESSES, **steps, "res0_seg": 1, "opd0_seg": 1, "opd1_seg": 1, "opd1_sign": 1}
     text = chip.illegal(command(chip, name, tsk_opd_num=2, opd_typ=is_float, **fields))

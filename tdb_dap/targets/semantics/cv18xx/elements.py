@@ -38,11 +38,15 @@ def calculate(x: Operation) -> Array | tuple[Array, ...]:
         return common.finished(x, left + right if f.sub == op.ADD else left - right)
     product = left * right
     if f.sub == op.MAC:
-        return common.finished(x, product + (common.integers(x, "old") << f.left_shift))
+        total = product + (common.integers(x, "old") << f.left_shift)
+        return common.finished(x, total.astype(np.int32).astype(total.dtype))  # sums of 32 bits wrap around
     if f.chl_quan:
         return common.multiplied(x, product, signed(f.quan_m, 32), f.res_shift)
     return common.finished(x, product)
 
+
+_LARGEST_SHIFT = 15
+"""Of 16 bits to the left, so that a product of 8 bits may be added within 32 bits."""
 
 _OPERATORS = {
     op.MUL: Operator.MULTIPLY,
@@ -71,7 +75,7 @@ def _in_one_pass(x: Operation) -> Array | tuple[Array, ...] | None:
 
 
 def _product_added(x: Operation) -> Array | tuple[Array, ...] | None:
-    if "left_high" in x or "right_high" in x:
+    if "left_high" in x or "right_high" in x or x.fields.left_shift > _LARGEST_SHIFT:
         return None
     left, right, low, high = [x[role].stored for role in ("left", "right", "old", "old_high")]
     steps, planes = common.shifting(x.fields), range(1 + is_wide(x.fields, "res0"))
