@@ -133,7 +133,13 @@ class _Judge:
     def _inherited(self, row: Row) -> Blame:
         """Walk back over wrong operands to an op that is wrong by itself."""
         if row.line == 0:
-            return Blame(kind="unclear", line=0, text=f"{row.title}: no op of final.mlir is known to compute it")
+            makers = [made for made in self._made.get(row.name, ()) if made.line and made.verdict == "fail"]
+            if not makers:
+                return Blame(kind="unclear", line=0, text=f"{row.title}: no op of final.mlir is known to compute it")
+            maker = max(makers, key=lambda made: made.last)
+            if not self._is_at_fault(maker.line):
+                return self._inherited(maker)
+            return Blame(kind="inherits", line=maker.line, text=f"inherits from line {maker.line}")
         through: list[int] = []
         queue = [row.line]
         while queue:
