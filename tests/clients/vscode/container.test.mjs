@@ -206,10 +206,11 @@ describe("a session", () => {
   step("has its findings, which lead to their lines and moments", async () => {
     const found = page.locator(".pane", { has: page.locator(".pane-header", { hasText: "Findings" }) }).locator(".monaco-list-row", { hasText: "first to differ" });
     await found.click();
-    await cursorAt(lines.conv);
+    await cursorAt(lines.pool);
     await found.hover();
     await found.locator(".action-label[aria-label*='Travel Here']").click();
-    await workbench.stoppedAt(lines.conv);
+    await page.locator(".exception-widget").waitFor({ state: "hidden" }); // the moment before the op that differs
+    await workbench.stoppedAt(lines.pool);
     await workbench.key("Shift+F5");
     await workbench.ended();
     await adaptersAre(0);
