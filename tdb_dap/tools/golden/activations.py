@@ -218,8 +218,10 @@ def looked_up(call: Call) -> Array:
     mode = call.get("lut_mode")
     if mode == "Slope":
         low, high = call.number("min_range"), call.number("max_range")
+        if low >= high:
+            raise NoGolden(f"a table from {low:g} to {high:g}")
         steps = _BF16.stored(_BF16.stored(x - (low + high) / 2) * _BF16.stored(np.array(_PLACES / (high - low))))
-        place = np.clip(np.trunc(steps), -_PLACES // 2, _PLACES // 2 - 1).astype(np.int64)
+        place = np.clip(np.trunc(np.nan_to_num(steps)), -_PLACES // 2, _PLACES // 2 - 1).astype(np.int64)
         return base[place % _PLACES] + second[place % _PLACES] * _BF16.stored(steps - place)
     if mode not in ("Mantissa", "Log"):
         raise NoGolden(f"no golden function for mode {mode}")

@@ -61,7 +61,8 @@ def _without_lost(rows: Sequence[Row], judged: Sequence[Row], lost: Collection[s
     grown = _grows_at(rows) if lost and blames_none else ""
     settled = []
     for row, one in zip(rows, judged, strict=True):
-        if row.name not in lost or row.verdict != "fail" or one.verdict != "pass" or row.numbers is None:
+        is_lost = row.name in lost and row.role != "operand" and row.verdict == "fail" and one.verdict == "pass"
+        if not is_lost or row.numbers is None:
             settled.append(one)
             continue
         text = f"no op is wrong by itself: roundings add up, and {row.name} has cosine {row.numbers.cosine:.4f}{grown}"
@@ -77,12 +78,12 @@ def _grows_at(rows: Sequence[Row]) -> str:
         if row.role == "operand" and row.numbers is not None:
             operands[row.line] = min(row.numbers.cosine, operands.get(row.line, 1.0))
     for row in sorted(rows, key=lambda row: row.last):
-        before = operands.get(row.line)
-        if row.role == "result" and row.numbers is not None and row.numbers.cosine < _RESEMBLING <= (before or 1.0):
-            fall = (
-                f"to {row.numbers.cosine:.4f}" if before is None else f"from {before:.4f} to {row.numbers.cosine:.4f}"
-            )
-            return f"; it falls below {_RESEMBLING} at {row.name} ({row.title}), {fall}"
+        if row.role == "result" and row.numbers is not None and row.numbers.cosine < _RESEMBLING:
+            before = operands.get(row.line)
+            if before is None or before >= _RESEMBLING:
+                start = "" if before is None else f"from {before:.4f} "
+                fall = f"{start}to {row.numbers.cosine:.4f}"
+                return f"; it falls below {_RESEMBLING} at {row.name} ({row.title}), {fall}"
     return ""
 
 
