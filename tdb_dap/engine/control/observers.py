@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from bisect import bisect_left
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -190,8 +189,7 @@ class Announcer:
         self._tell(looking, "before_op", source.beginning_at(ordinal))
         self._tell(looking, "before_command", (command,))
         inspector.machine.step()
-        # The edits of the moment that has come are made after what the command has left was looked at.
-        with inspector.machine.before_edits() if inspector.machine.edits else nullcontext():
+        with inspector.machine.before_edits():
             self._tell(looking, "after_command", (command,))
             self._tell(looking, "after_op", source.ending_at(ordinal))
         return self.last_heard
