@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from tdb_dap.adapter.areas import load
 from tdb_dap.adapter.protocol.transports import SocketStream, StandardStreams
 from tdb_dap.errors import BadInput
+from tdb_dap.system.allocator import return_large_blocks, trim
 from tdb_dap.system.ports import AGENT_TOKEN, AttachServer, Visitor
 
 if TYPE_CHECKING:
@@ -45,41 +46,13 @@ def listen(listening: socket.socket, token: str, log: TextIO | None) -> None:
             serve(SocketStream(connected), token, log, _nothing, visitor)
         finally:
             gc.collect()
-            _trim()
+            trim()
 
-    _give_back_large_blocks()
+    return_large_blocks()
     load()  # before anybody is let in: a module whose file cannot be opened for lack of descriptors stays half loaded
     importlib.import_module("tdb_dap.tools.opening")
     gc.freeze()  # what is loaded stays: no search through it for each stranger that leaves
     AttachServer().serve(listening, session)
-
-
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
-_LARGE = 4 << 20
-
-
-def _give_back_large_blocks() -> None:
-    """Have the C library take large blocks, such as a chip's memories, from the system and return them at once.
-
-    Left to itself it raises that limit with the first large block that is freed, and then keeps those of every thread
-    that there has been; ``malloc_trim`` does not reach them.
-    """
-    import ctypes
-
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):  # another C library
-            library = ctypes.CDLL(None)
-            library.mallopt(_M_MMAP_THRESHOLD, _LARGE)
-            library.mallopt(_M_TRIM_THRESHOLD, _LARGE)
-
-
-def _trim() -> None:
-    """Have the C library give back what it keeps for each thread that there has been: tens of megabytes."""
-    import ctypes
-
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):  # another C library
-            ctypes.CDLL(None).malloc_trim(0)
 
 
 def _nothing() -> None:

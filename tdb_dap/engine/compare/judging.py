@@ -60,6 +60,13 @@ class Judge:
         way = "compared transposed" if transposed_from(own, shape) else "compared in the order of memory"
         return replace(checked, verdict="pass", comparison=result, note=f"{way}: {misfit(own, shape)}")
 
+    def sides(self, gathered: Gathered) -> tuple[Array, Array] | None:
+        """The computed and the expected numbers of a tensor, as in a ``Comparison``; None where there are none."""
+        assembled, reference = gathered.assembled, self._reference
+        if assembled is None or reference is None:
+            return None
+        return _sides(reference, gathered.checked.name, assembled, gathered.shape)
+
 
 def misfit(expected: tuple[int, ...], shape: tuple[int, ...]) -> str:
     """``the reference has shape [1, 18, 64], the model [1, 64, 18]``."""

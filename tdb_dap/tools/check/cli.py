@@ -14,6 +14,7 @@ from tdb_dap.cli.progress import Bar
 from tdb_dap.cli.standard_streams import terminal_width
 from tdb_dap.engine.files.atomic_files import refuse_unwritable
 from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.system.allocator import keep_large_blocks
 
 if TYPE_CHECKING:
     from tdb_dap.tools.check.options import CheckOptions
@@ -98,6 +99,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare, print the table, write the reports. 0: all pass; 1: something differs; 2: could not run."""
+    keep_large_blocks()
     if arguments.perturb:
         return _perturb(arguments)
     if arguments.json:

@@ -33,13 +33,15 @@ Segment = tuple[int, int]
 class Job(Struct, frozen=True):
     """One model, its inputs and what it is compared with; goes to other processes as it is.
 
-    ``keep``: which tensors come back with the rows: ``none``, ``failed`` or ``all``; ``pictures``: whether rows of what
-    differs have pictures, which only some reports show; ``wanted``: keys of the tensors that are compared, None: all.
+    ``keep``: which tensors come back with the rows: ``none``, ``failed`` or ``all``; ``measures``: whether operands and
+    results are compared: they come back with rows without a verdict else; ``pictures``: whether rows of what differs
+    have pictures, which only some reports show; ``wanted``: keys of the tensors that are compared, None: all.
     """
 
     model: ModelOptions
     tolerances: Tolerances
     keep: str = "none"
+    measures: bool = True
     pictures: bool = True
     wanted: frozenset[Key] | None = None
 
@@ -125,7 +127,8 @@ class Worker:
 
         def looked(gathered: Gathered | None) -> Looked | None:
             if gathered is not None:
-                return self._looked(judge(gathered))
+                is_judged = self._job.measures or gathered.checked.role == "output"
+                return self._looked(judge(gathered)) if is_judged else self._unjudged(judge, gathered)
             reference.verify()  # before all tensors
             return None
 
@@ -134,6 +137,9 @@ class Worker:
         judging.add(None)
         reference.read_unverified()
         return judging
+
+    def _unjudged(self, judge: Judge, gathered: Gathered) -> Looked:
+        return Looked(row_of(gathered.checked, self._shown), *(judge.sides(gathered) or ()))
 
     def _looked(self, checked: Checked) -> Looked:
         result, keep = checked.comparison, self._job.keep

@@ -18,6 +18,7 @@ from tdb_dap.tools.golden.formats import TensorType
 from tdb_dap.tools.golden.library import LINEAR, Call, NoGolden, compute
 from tdb_dap.tools.golden.matrices import packed_weight
 from tdb_dap.tools.golden.recurrent import RECURRENT
+from tdb_dap.tools.golden.windows import with_bias
 
 HALF = {"f16": 2.0**-11, "bf16": 2.0**-8}
 """Float format -> half a step of its fraction: the largest relative error of a rounding."""
@@ -86,8 +87,10 @@ def is_narrow(kind: TensorType | None) -> bool:
     return kind is not None and kind.storage in HALF and not kind.is_quantised
 
 
-def inner_bound(call: Call, place: int, exact: Array, kind: TensorType) -> Array:
+def inner_bound(call: Call, place: int, exact: Array, kind: TensorType, sizes: Callable[[], Array]) -> Array:
     """Largest error of each number before its last rounding, float64 of the shape of ``exact``.
+
+    ``sizes``: ``of_sizes`` of the same op, which not all ops need.
 
     Sums of products: gamma(n, u) * sum |x w|, u of f32, or of the result's format where each channel has its own sum
     (engines add those up in it); in narrow floats also the rounding of the sum before the bias. Sums and averages:
@@ -108,16 +111,16 @@ def inner_bound(call: Call, place: int, exact: Array, kind: TensorType) -> Array
         base = base + np.where(size < LEAST_F16, size, 0.0)
     if call.name in LINEAR and not call.name.endswith("BatchNorm"):
         own = HALF.get(kind.storage, _SINGLE_UNIT) if call.number("group", 1) > 1 else _SINGLE_UNIT
-        total = _of_sizes(call, place, exact)
+        total = sizes()
         return base + gamma(_terms(call) + 1, own) * total + _before_bias(call, kind, exact)
     if call.name in _SINGLE or call.name in _CONSTANT:
         unit = HALF.get(kind.storage, _SINGLE_UNIT) if call.name in _CONSTANT else _SINGLE_UNIT
         held = abs(call.number("const_val")) if call.name in _CONSTANT and ".Mul" not in call.name else size
-        return base + _SINGLE_UNIT * _of_sizes(call, place, exact) + unit * held
+        return base + _SINGLE_UNIT * sizes() + unit * held
     if call.name.endswith(_SUMMING):
         unit = HALF[kind.storage] if is_narrow(kind) else _SINGLE_UNIT
         terms = max(2.0, call[0].size / max(1, exact.size), math.prod(call.numbers("kernel_shape")))
-        return base + gamma(terms, unit) * _of_sizes(call, place, exact)
+        return base + gamma(terms, unit) * sizes()
     return base + _of_function(call, place, exact, kind, size)
 
 
@@ -179,7 +182,7 @@ def _terms(call: Call) -> int:
     return int(weight.size // max(1, weight.shape[0]))
 
 
-def _of_sizes(call: Call, place: int, exact: Array) -> Array:
+def of_sizes(call: Call, place: int, exact: Array) -> Array:
     """Size of a sum whose terms do not cancel each other: the op on absolute values."""
     inputs = tuple(None if array is None else np.abs(array) for array in call.inputs)
     changed = {"do_relu": False, "is_reverse": False}
@@ -197,8 +200,11 @@ def _of_sizes(call: Call, place: int, exact: Array) -> Array:
 
 def _before_bias(call: Call, kind: TensorType, exact: Array) -> Array:
     """A step of a narrow float at the sums before the bias, which chips round, too; zeros where that is not so."""
-    if call.optional(2) is None or not is_narrow(kind):
+    bias = call.optional(2)
+    if bias is None or not is_narrow(kind):
         return np.zeros(exact.shape)
+    if _is_convolution(call) and not call.flag("do_relu"):
+        return kind.step(with_bias(exact, -bias))
     inputs = tuple(array if place != 2 else None for place, array in enumerate(call.inputs))
     try:
         sums = compute(replace(call, inputs=inputs, attributes={**call.attributes, "do_relu": False}))[0]
@@ -207,18 +213,24 @@ def _before_bias(call: Call, kind: TensorType, exact: Array) -> Array:
     return kind.step(sums) if sums.shape == exact.shape else np.zeros(exact.shape)
 
 
-def largest_inside(call: Call, place: int, exact: Array) -> Array | None:
+def _is_convolution(call: Call) -> bool:
+    return ".Conv" in call.name and not call.is_integer
+
+
+def largest_inside(call: Call, exact: Array, sizes: Callable[[], Array]) -> Array | None:
     """Largest number that an op forms on the way to each of its results; None where it is not larger than they are.
+
+    ``sizes``: ``of_sizes`` of the same op, which not all ops need.
 
     Sums: what the sizes of their terms come to, before a division by their number; squares where there are some.
     """
     if call.name in LINEAR and not call.name.endswith("BatchNorm"):
-        return _of_sizes(call, place, exact)
+        return sizes()
     squares = call.name.endswith((*_OVER_AN_AXIS[1:], ".Pow")) or str(call.get("mode")) == "ReduceL2"
     if squares:
         return np.full(exact.shape, float(np.square(call[0][np.isfinite(call[0])]).sum()))
     if call.name.endswith(_SUMMING):
-        return _of_sizes(call, place, exact) * max(1.0, call[0].size / max(1, exact.size))
+        return sizes() * max(1.0, call[0].size / max(1, exact.size))
     return None
 
 
@@ -290,4 +302,5 @@ def _typical(call: Call, place: int, exact: Array, relative: float) -> float:
 
 def rms(array: Array) -> float:
     """Root of the mean square; 0 of nothing."""
-    return float(np.sqrt(np.mean(np.square(array)))) if array.size else 0.0
+    numbers = array.reshape(-1)
+    return float(np.sqrt(np.einsum("i,i->", numbers, numbers) / array.size)) if array.size else 0.0

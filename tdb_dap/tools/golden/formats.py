@@ -17,6 +17,9 @@ _INTEGER = re.compile(r"(u|)[si]*(\d+)$")
 _FRACTIONS = {"f16": (10, -14), "bf16": (7, -126), "f32": (23, -126)}
 """Float format -> (bits of the fraction, least exponent of a normal number)."""
 
+_FRACTION64, _EXPONENT64, _BIAS64 = 52, 0x7FF, 1023
+"""Bits of the fraction of float64, mask of its exponent, and what its exponents are counted from."""
+
 _LARGEST = {
     "f16": 65504.0,
     "bf16": (2 - 2.0**-7) * 2.0**127,
@@ -76,9 +79,13 @@ class TensorType(Struct, frozen=True):
         if self.storage not in _FRACTIONS:
             return np.full(numbers.shape, 1.0 if self.limits is not None else 0.0)
         fraction, least = _FRACTIONS[self.storage]
-        with np.errstate(all="ignore"):
-            exponent = np.where(np.isfinite(numbers) & (numbers != 0), np.frexp(numbers)[1] - 1, least)
-        return np.ldexp(1.0, (np.maximum(exponent, least) - fraction).astype(np.intc))
+        exponents = np.ascontiguousarray(numbers).view(np.int64) >> _FRACTION64
+        exponents &= _EXPONENT64
+        exponents[exponents == _EXPONENT64] = 0  # infinite, or no number
+        np.maximum(exponents, least + _BIAS64, out=exponents)
+        exponents -= fraction
+        exponents <<= _FRACTION64
+        return exponents.view(np.float64).reshape(numbers.shape)
 
     def clipped(self, numbers: Array) -> Array:
         """``numbers`` within what the format can hold, not rounded; floats as they are."""
@@ -93,11 +100,13 @@ class TensorType(Struct, frozen=True):
             return (np.clip(words, *limits) - self.zero_point) * self.scale
         if self.storage in _FRACTIONS:
             with np.errstate(all="ignore"):
-                if self.storage == "bf16":
-                    step = self.step(numbers)
-                    return np.where(np.isfinite(numbers), np.rint(numbers / step) * step, numbers)
-                kind = np.float16 if self.storage == "f16" else np.float32
-                return np.asarray(np.asarray(numbers).astype(kind), np.float64)
+                if self.storage == "f32":
+                    return np.asarray(np.asarray(numbers).astype(np.float32), np.float64)
+                step = self.step(numbers)
+                words = np.where(np.isfinite(numbers), np.rint(numbers / step) * step, numbers)
+                if self.storage == "f16":
+                    words[np.abs(words) > self.range] *= np.inf
+                return words
         return numbers
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 from msgspec import Struct
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.reference.metrics import channel_axis
 from tdb_dap.engine.source.mlir_file import MlirOp
-from tdb_dap.tools.golden.bounds import inner_bound, is_narrow, largest_inside, rms
+from tdb_dap.tools.golden.bounds import inner_bound, is_narrow, largest_inside, of_sizes, rms
 from tdb_dap.tools.golden.formats import TensorType
 from tdb_dap.tools.golden.integers import rounded_each
 from tdb_dap.tools.golden.level import Level, names, wide
@@ -132,31 +133,30 @@ def _judged(op: MlirOp, name: str, actual: Array, expected: Expected) -> Judged:
     actual = np.asarray(actual, np.float64).reshape(exact.shape)
     over = _overflowed(actual, expected)
     usable = np.isfinite(actual) & np.isfinite(exact) & ~over
-    same = (actual == exact) | (np.isnan(actual) & np.isnan(exact))
-    broken = ~usable & ~same & ~over
-    if expected.is_tainted:
-        broken = np.zeros_like(broken)
-    error = np.where(usable, actual - exact, 0.0)
-    cost = np.where(usable & np.isfinite(expected.cost), expected.cost, 0.0)
-    inner = np.where(usable, inner, 0.0)
-    place = np.unravel_index(int(np.abs(error).argmax()), error.shape) if error.size else ()
+    broken = np.zeros_like(usable)
+    if not usable.all() and not expected.is_tainted:
+        same = (actual == exact) | (np.isnan(actual) & np.isnan(exact))
+        broken = ~usable & ~same & ~over
+    error = _where(usable, actual - exact)
+    cost = _where(usable & np.isfinite(expected.cost), expected.cost)
+    inner = _where(usable, inner)
+    magnitudes = np.abs(error)
+    place = np.unravel_index(int(magnitudes.argmax()), error.shape) if error.size else ()
     if broken.any() or over.any():
         place = tuple(np.argwhere(broken if broken.any() else over)[0])
-    sizes = np.abs(np.where(np.isfinite(exact), exact, 0.0))
-    largest = sizes if expected.inside is None else np.where(sizes > expected.range, sizes, expected.inside)
     judged = Judged(
         name,
         op,
         "exact",
         error=rms(error),
         cost=math.hypot(rms(cost), rms(inner) * _TYPICAL),
-        reach=rms(sizes),
-        peak=float(np.abs(error).max(initial=0.0)),
+        reach=rms(_where(np.isfinite(exact), exact)),
+        peak=float(magnitudes.max(initial=0.0)),
         worst=tuple(int(i) for i in place),
         actual=float(actual[place]) if error.size else 0.0,
         expected=float(exact[place]) if error.size else 0.0,
         overflowed=float(over.mean()) if error.size else 0.0,
-        largest=float(largest[over].max()) if over.any() else 0.0,
+        largest=_largest(expected, over) if over.any() else 0.0,
         is_zero=not actual.any() and not exact.any(),
     )
     if broken.any():
@@ -171,13 +171,32 @@ def _judged(op: MlirOp, name: str, actual: Array, expected: Expected) -> Judged:
     return judged if judged.error == 0 else replace(judged, verdict="quantisation")
 
 
+def _where(mask: Array, numbers: Array) -> Array:
+    """The numbers of a mask, and 0 elsewhere; most often all of them, which are not copied then."""
+    return numbers if mask.all() else np.where(mask, numbers, 0.0)
+
+
+def _largest(expected: Expected, over: Array) -> float:
+    """Largest exact number, or term inside of the op, of those that overflowed."""
+    exact = expected.exact
+    sizes = np.abs(np.where(np.isfinite(exact), exact, 0.0))
+    inside = sizes if expected.inside is None else np.where(sizes > expected.range, sizes, expected.inside)
+    return float(inside[over].max())
+
+
 def _overflowed(actual: Array, expected: Expected) -> Array:
     """Mask of numbers that became infinite, or the format's largest one, because they are beyond its range."""
     exact = expected.exact
-    reach = np.abs(exact) + expected.inner
-    beyond = np.isfinite(exact) & (reach > expected.range)
+    if math.isinf(expected.range):
+        return np.zeros(exact.shape, bool)
+    reach = np.abs(exact)
+    reach += expected.inner
+    beyond = reach > expected.range
     if expected.inside is not None:
-        beyond |= np.isfinite(exact) & (expected.inside > expected.range)
+        beyond |= expected.inside > expected.range
+    beyond &= np.isfinite(exact)
+    if not beyond.any():
+        return beyond
     saturated = (np.abs(actual) >= expected.range * (1 - _NEAR_THE_END)) & (np.sign(actual) == np.sign(exact))
     return beyond & (~np.isfinite(actual) | (saturated & (np.abs(exact) > expected.range)))
 
@@ -186,35 +205,43 @@ def _fault(error: Array, exact: Array, cost: Array, steps: Array, inner: Array, 
     """Why an error is more than roundings can make of it; empty if it is not."""
     within = limit / RATIO
     peak = _TABLE_PEAK if limit == TABLE_RATIO else _PEAK * within
-    beyond = np.abs(error) > peak * np.maximum(steps, np.abs(cost)) + within * inner
     scale = limit * (1 + 1 / math.sqrt(max(1, error.size)))
-    is_much = rms(error) > scale * math.hypot(rms(cost), rms(inner) * _TYPICAL)
-    channel = _worst_channel(error, np.hypot(cost, inner * _TYPICAL))
-    is_one_channel = channel is not None and channel[1] > limit * _CHANNEL_RATIO
-    if beyond.any() and (limit == RATIO or is_much or is_one_channel):
-        if is_much:
+    room = np.maximum(steps, np.abs(cost))
+    room *= peak
+    room += inner if within == 1 else within * inner
+    if (np.abs(error) > room).any():
+        if rms(error) > scale * math.hypot(rms(cost), rms(inner) * _TYPICAL):
             return "more than the format costs"
-        if is_one_channel and channel is not None:
+        channel = _worst_channel(error, np.hypot(cost, inner * _TYPICAL))
+        if channel is not None and channel[1] > limit * _CHANNEL_RATIO:
             return f"channel {channel[0]} is off more than the format costs"
-        return "single numbers beyond any rounding"
-    if limit != RATIO:
-        return ""
-    # Where nothing but the last rounding errs, its error is known to the number.
+        if limit == RATIO:
+            return "single numbers beyond any rounding"
+    return _fault_of_rounding(error, exact, cost, steps, inner, scale) if limit == RATIO else ""
+
+
+def _fault_of_rounding(error: Array, exact: Array, cost: Array, steps: Array, inner: Array, scale: float) -> str:
+    """The same of those numbers where nothing but the last rounding errs: its error is known to the number."""
     plain = inner <= _LITTLE * steps
-    if rms(error[plain]) > scale * math.hypot(rms(cost[plain]), rms(inner[plain])):
+    if not plain.any():
+        return ""
+    if not plain.all():
+        error, exact, cost, steps, inner = (array[plain] for array in (error, exact, cost, steps, inner))
+    if rms(error) > scale * math.hypot(rms(cost), rms(inner)):
         return "more than the format costs"
-    if _leans(error, exact, cost, steps, plain & (np.abs(cost) + inner < _MIDDLE * steps)):
+    if _leans(error, exact, cost, steps, inner):
         return "rounded in one direction instead of to the nearest"
     return ""
 
 
-def _leans(error: Array, exact: Array, cost: Array, steps: Array, plain: Array) -> bool:
+def _leans(error: Array, exact: Array, cost: Array, steps: Array, inner: Array) -> bool:
     """Whether numbers that had to be rounded went all down, all up, all towards zero or all away from it.
 
-    ``plain``: those that only the last rounding changes, and that are not so near to the middle of two numbers that
-    either is right.
+    Only the last rounding changes them. Those are left out that were exact, and those that are so near to the middle of
+    two numbers that either is right.
     """
-    rounded = plain & (np.abs(cost) > 0.01 * steps)  # not those that were exact
+    distance = np.abs(cost)
+    rounded = (distance > 0.01 * steps) & (distance + inner < _MIDDLE * steps)
     if int(rounded.sum()) < _LEAST_ROUNDED:
         return False
     shares = (error - cost)[rounded] / steps[rounded]
@@ -298,8 +325,9 @@ def _judged_as_written(
 def expected(call: Call, place: int, exact: Array, kind: TensorType, rounded: Array) -> Expected:
     """The result that an op has to give in a format. ``rounded``: the exact one as the format holds it."""
     with np.errstate(all="ignore"):
-        inner = inner_bound(call, place, exact, kind)
-        inside = largest_inside(call, place, exact) if is_narrow(kind) else None
+        sizes = cache(lambda: of_sizes(call, place, exact))
+        inner = inner_bound(call, place, exact, kind, sizes)
+        inside = largest_inside(call, exact, sizes) if is_narrow(kind) else None
         return Expected(
             exact, rounded - exact, kind.step(exact), inner, RATIO, kind.range, inside, is_tainted(call.inputs)
         )

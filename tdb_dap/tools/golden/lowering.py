@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.source.mlir_file import MlirOp
-from tdb_dap.tools.golden.bounds import HALF, inner_bound, is_narrow, largest_inside, rms
+from tdb_dap.tools.golden.bounds import HALF, inner_bound, is_narrow, largest_inside, of_sizes, rms
 from tdb_dap.tools.golden.formats import TensorType
 from tdb_dap.tools.golden.judging import LOWERED_RATIO, TABLE_RATIO, Expected, Judged, is_tainted, judged
 from tdb_dap.tools.golden.level import NOT_KNOWN, Level, name_of, names, wide
@@ -120,10 +121,11 @@ def _judge(
         cost = rough - exact
     span = min((k.range for k in chain), default=kind.range)
     narrow = next((k for k in chain if is_narrow(k)), kind)
-    inside = largest_inside(call, place, exact)
+    sizes = cache(lambda: of_sizes(call, place, exact))
+    inside = largest_inside(call, exact, sizes)
     tainted = is_tainted(call.inputs)
     with np.errstate(all="ignore"):
-        inner = inner + inner_bound(call, place, exact, narrow)
+        inner = inner + inner_bound(call, place, exact, narrow, sizes)
     wanted = Expected(exact, cost, kind.step(exact), inner, limit, span, inside, tainted)
     verdict = judged(later, target, actual, wanted)
     if later.name == "tpu.Concat" and verdict.worst and not call.name.endswith(".Concat"):

@@ -41,6 +41,8 @@ def convolution(
     patch_columns = patches(x, kernel, strides, dilations, pads, 0.0)
     out = patch_columns.shape[2 : 2 + rank]
     inner, outer = x.shape[1] // groups, weight.shape[0] // groups
+    if inner == outer == 1:
+        return _of_single_channels(patch_columns, weight, rank)
     results = []
     for group in range(groups):
         part = patch_columns[:, group * inner : (group + 1) * inner]
@@ -48,6 +50,16 @@ def convolution(
         rows = weight[group * outer : (group + 1) * outer].reshape(outer, -1)
         results.append((columns @ rows.T).reshape(n, *out, outer))
     return np.moveaxis(np.concatenate(results, axis=-1), -1, 1)
+
+
+def _of_single_channels(windows: Array, weight: Array, rank: int) -> Array:
+    """Sums of windows [n, c, out..., kernel...], each channel with its own weight [c, 1, kernel...]."""
+    sums = np.zeros(windows.shape[: 2 + rank])
+    by_place = weight[:, 0].reshape(weight.shape[0], -1).T
+    for place, factors in zip(np.ndindex(*weight.shape[2:]), by_place, strict=True):
+        at: Any = (Ellipsis, *place)
+        sums += windows[at] * factors.reshape(-1, *[1] * rank)
+    return sums
 
 
 def window(call: Call, rank: int) -> tuple[list[int], list[int], list[int]]:

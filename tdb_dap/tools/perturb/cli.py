@@ -8,6 +8,7 @@ from pathlib import Path
 from tdb_dap.cli.options import model_arguments
 from tdb_dap.cli.progress import Bar
 from tdb_dap.errors import BadInput
+from tdb_dap.system.allocator import keep_large_blocks
 from tdb_dap.tools.report_schema import json_text
 
 MOST_RUNS = 1000
@@ -26,6 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the ranked table. 0: no op is beyond its condition number; 1: some are."""
+    keep_large_blocks()
     if not 1 <= arguments.runs <= MOST_RUNS:
         raise BadInput(f"--runs {arguments.runs:,}: give the number of perturbations, 1 to {MOST_RUNS:,}")
     from tdb_dap.tools.perturb.perturbing import perturbed

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tdb_dap.engine.files.atomic_files import refuse_unwritable, write_text
 from tdb_dap.errors import BadInput
+from tdb_dap.system.allocator import keep_large_blocks
 from tdb_dap.system.notices import notice
 from tdb_dap.tools.report_schema import json_text
 
@@ -36,6 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the verdict. 0: nothing is wrong; 1: something is; 2: it could not be found out."""
+    keep_large_blocks()
     if arguments.quantize_table is not None:
         return _mixed(arguments)
     from tdb_dap.tools.triage.text import lines

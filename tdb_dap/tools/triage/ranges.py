@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.source.mlir_file import MlirOp
-from tdb_dap.tools.golden.bounds import largest_inside
+from tdb_dap.tools.golden.bounds import largest_inside, of_sizes
 from tdb_dap.tools.golden.level import Level, names, wide
 from tdb_dap.tools.golden.library import NoGolden, compute
 from tdb_dap.tools.golden.lowering import counterpart
@@ -81,7 +81,7 @@ def _reach(level: Level, op: MlirOp, tensors: Mapping[str, Array]) -> float:
         call = level.call(op, tensors)
         exact = compute(call)[0]
         with np.errstate(all="ignore"):
-            inside = largest_inside(call, 0, exact)
+            inside = largest_inside(call, exact, lambda: of_sizes(call, 0, exact))
         arrays += [exact] if inside is None else [exact, inside]
     except NoGolden:
         pass

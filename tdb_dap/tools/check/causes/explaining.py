@@ -111,7 +111,7 @@ class Causes:
         try:
             inputs = numbers(load_inputs(data, program.inputs), program.inputs)
             # The tensors themselves were not kept: most checks do not need them.
-            kept = replace(self._job, keep="all", pictures=False)
+            kept = replace(self._job, keep="all", measures=False, pictures=False, wanted=_of_results(rows))
             again = self._walk(kept, "cascade", Worker(kept, "cascade"), Alone())
             outputs = [tensor.name for tensor in program.outputs]
             return without_accumulated(
@@ -186,3 +186,10 @@ class Causes:
             return with_shadows(rows, walked.results, model.context, numbers(words, program.inputs), outputs)
         except BadInput:
             return rows
+
+
+def _of_results(rows: Sequence[Row]) -> frozenset[Key]:
+    """Keys of all results, of operands that fail, and of operands that no op computes as a whole."""
+    complete = {row.name for row in rows if row.role != "operand" and row.covered >= 1 and row.numbers is not None}
+    wanted = (row for row in rows if row.role != "operand" or row.verdict == "fail" or row.name not in complete)
+    return frozenset(row.key for row in wanted)

@@ -291,8 +291,8 @@ def _put_together(comparisons: Iterable[Looked]) -> dict[str, Array]:
     arrays: dict[str, Array] = {}
     for name, several in parts.items():
         complete = next((one for one in reversed(several) if one.row.covered >= 1), None)
-        if complete is not None:
-            arrays[name] = np.asarray(complete.actual, np.float64)
+        if complete is not None and complete.actual is not None:
+            arrays[name] = complete.actual
         elif sum(one.row.covered for one in several) > _NEARLY_ALL:
             merged = np.array(several[0].expected, np.float64)
             for one in several:
