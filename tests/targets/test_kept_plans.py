@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tdb_dap.engine.hardware.target import EncodedCommands
 from tdb_dap.system import kept_files
 from tdb_dap.targets import kernel
+from tdb_dap.targets.arithmetic.stored import Unplanned
 from tdb_dap.targets.kernel.records import ElementsRecord
 from tdb_dap.targets.plans import kept as kept_plans
 from tdb_dap.targets.plans import known, making
@@ -94,6 +95,33 @@ def test_what_has_no_plan_is_not_tried_again(made: list[str], monkeypatch: pytes
         chip = replace(chip_named("BM1684X"))
         assert chip.carry_out_some(program.commands, 0, 3, Bench(chip).memory) == 0
         assert len(made) == expected
+
+
+def test_forms_without_a_plan_do_not_keep_those_after_them_from_having_one(
+    made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network of bfloat16, of which many forms had none, in the same process as one of integers."""
+    noted = known.make
+    fails = True
+
+    def make(name: str, *more: Any) -> Any:
+        result = noted(name, *more)
+        if fails:
+            raise Unplanned("as if it were of another format")
+        return result
+
+    monkeypatch.setattr(known, "make", make)
+    chip = replace(chip_named("BM1684X"))
+    memory = Bench(chip).memory
+    of_first, of_second = (
+        [requantised(chip, 0, 4096, res0_h=height, res0_w=width)[:2] for height in range(1, 65)] for width in (4, 5)
+    )
+    assert not any(chip.carry_out(kind, descriptor, 0, memory) for kind, descriptor in of_first)
+    assert 16 < len(made) < 32
+    fails = False
+    planned = [chip.carry_out(kind, descriptor, 0, memory) for kind, descriptor in of_second]
+    assert planned[-1]
+    assert planned == sorted(planned)
 
 
 def test_commands_that_are_executed_one_by_one_use_what_is_kept(made: list[str]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 from weakref import ref
 
@@ -78,8 +80,8 @@ class Batch:
         """Commands at which a run ends, as far as that is known: they have no plan, or theirs does not fit."""
         self.packed: dict[int, Packed] = {}
         """Commands with compressed data that no command of the batch overwrites, in order."""
-        self._stores: list[tuple[int, int, int]] = []
-        """Space, first byte, and the byte after the last one of results outside of the local memory."""
+        self._stores: dict[int, list[tuple[int, int]]] = {}
+        """By space the first byte, and the one after the last one, of results outside of the local memory."""
         self._is_open = np.zeros(count, np.bool_)
         self._positions = np.zeros(count, np.int32)
         self._kinds = kinds
@@ -142,7 +144,7 @@ class Batch:
         slot, low, high = made.slots[-1]
         space, offset = int(self.spaces[row, slot]), int(self.offsets[row, slot])
         if space != SPACES[Space.LOCAL]:
-            self._stores.append((space, offset + low, offset + high))
+            self._stores.setdefault(space, []).append((offset + low, offset + high))
         if made.unpacks is not None:
             slot = made.slots[0][0]
             self.packed[row] = Packed(slot, int(self.spaces[row, slot]), int(self.offsets[row, slot]), number)
@@ -152,12 +154,12 @@ class Batch:
         """Execute commands by themselves whose compressed data may be others when it is their turn."""
         if not self.packed:
             return
-        spaces, low, high = np.array(self._stores, np.int64).reshape(-1, 3).T
+        written = {space: _Intervals(stores) for space, stores in self._stores.items()}
         for row, (_, space, offset, number) in sorted(self.packed.items()):
             made = self._known.plans[number]
             assert made is not None
             assert made.unpacks is not None
-            if np.any((spaces == space) & (low < offset + made.unpacks.most) & (offset < high)):
+            if space in written and written[space].touch(offset, offset + made.unpacks.most):
                 del self.packed[row]
                 self.is_single[row] = True
         self.packed = dict(sorted(self.packed.items()))
@@ -188,6 +190,21 @@ class Batch:
         """The core of a command, and its registers, if these are known."""
         core = int(commands.cores[self.first + row])
         return core, None if commands.registers is None else commands.registers(core, self.first + row)
+
+
+class _Intervals:
+    """Which bytes some stores write, each [low, high)."""
+
+    def __init__(self, stores: Sequence[tuple[int, int]]) -> None:
+        ordered = sorted(stores)
+        self._lows = [low for low, _ in ordered]
+        self._ends = list(accumulate((high for _, high in ordered), max))
+        """The highest end of each and those before it."""
+
+    def touch(self, low: int, high: int) -> bool:
+        """Whether any of them writes into [low, high)."""
+        before = bisect_left(self._lows, high)
+        return before > 0 and self._ends[before - 1] > low
 
 
 def locations_of(

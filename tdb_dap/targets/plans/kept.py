@@ -47,8 +47,6 @@ class _Shape(msgspec.Struct, array_like=True):
 class _File(msgspec.Struct, array_like=True):
     shapes: list[_Shape]
     forms: list[_Form]
-    hopeless: list[int]
-    """Kinds of command that have no plans."""
 
 
 class KeptPlans:
@@ -72,14 +70,14 @@ class KeptPlans:
                     continue
                 if (made := _made(form)) is not None or not form.block:
                     known.add(shapes[form.shape], form.key, made)
-            known.hopeless.update(kept.hopeless)
+                    known.note(kept.shapes[form.shape].kind, has_plan=made is not None)
             self.count = len(kept.forms)
 
     def save(self, known: Known, chosen: Set[int]) -> None:
         """Keep these forms, if the file has less; what cannot be written is not kept."""
         if len(chosen) <= self.count:
             return
-        kept = _File([], [], sorted(known.hopeless))
+        kept = _File([], [])
         for kind, shapes in list(known.shapes.items()):
             for shape, own in list(shapes):
                 forms = [(key, number) for key, number in list(own.items()) if number in chosen]

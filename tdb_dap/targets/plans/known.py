@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from threading import Lock
 from typing import NamedTuple
+from zlib import crc32
 
 from tdb_dap.engine.hardware.geometry import Geometry
 from tdb_dap.errors import TdbError
@@ -29,8 +30,13 @@ from tdb_dap.targets.semantics.registry import Semantic
 
 MOST_FORMS = 1 << 14
 """Forms that are kept."""
-_HOPELESS = 16
-"""Forms of a kind without a plan from which on its other ones get none, if none has one."""
+_MANY = 16
+"""Forms of a kind without a plan after which few of its other ones are tried, until one of them has a plan.
+
+Its next commands may have another number format: those of a network that is mixed, or of the next one in this process.
+"""
+_FEW = 16
+"""Of so many commands one is tried then: always the same ones, so that what is kept of a program does not grow."""
 _ERRORS = (
     Unplanned,
     TdbError,
@@ -93,8 +99,6 @@ class Known:
         """The kernel's part of it, or None."""
         self.functions: dict[tuple[str, int], Semantic] = {}
         """Those that plans were made of."""
-        self.hopeless: set[int] = set()
-        """Kinds of command that have no plans."""
         self._failures: dict[int, int] = {}
         self._lock = Lock()
 
@@ -123,21 +127,23 @@ class Known:
     def meet(self, kind: int, descriptor: bytes, core: int, registers: Registers | None) -> Form | None:
         """The form of the first command of its form, with a plan if it can have one.
 
-        None: its kind has none, or it depends on registers and these are not known.
+        None: it is not tried, or it depends on registers and these are not known.
         """
-        if kind in self.hopeless:
+        if self._failures.get(kind, 0) > _MANY and crc32(descriptor) % _FEW:
             return None
         try:
             shape, made = self._planned(kind, descriptor, core, SeenRegisters(registers))
         except UnknownRegisters:
             return None
-        self._failures[kind] = self._failures.get(kind, 0) + 1 if made is None else -MOST_FORMS
-        if self._failures[kind] > _HOPELESS:
-            self.hopeless.add(kind)
+        self.note(kind, has_plan=made is not None)
         word = int.from_bytes(descriptor, "little")
         locations = [slot.located(word, self._chip.geometry, registers) for slot in shape.slots]
         which, key = self._which(kind, shape), key_of(word, shape, locations, self._chip.geometry, registers)
         return Form(self.add(self.shapes[kind][which].numbers, key, made), which, locations)
+
+    def note(self, kind: int, has_plan: bool) -> None:
+        """Take down whether a form of a kind has a plan."""
+        self._failures[kind] = -MOST_FORMS if has_plan else self._failures.get(kind, 0) + 1
 
     def _planned(self, kind: int, descriptor: bytes, core: int, registers: SeenRegisters) -> tuple[Shape, Made | None]:
         encoding = self._chip.encoding(kind)
