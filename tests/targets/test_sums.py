@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, DType
 from tdb_dap.targets import kernel
-from tdb_dap.targets.arithmetic import dot, float32
+from tdb_dap.targets.arithmetic import dot, float32, truncating
 from tdb_dap.targets.arithmetic.halves import FLUSHED_F16
 from tdb_dap.targets.arithmetic.products import Products, of_matrices
 from tdb_dap.targets.arithmetic.stored import Value
-from tdb_dap.targets.arithmetic.windows import padded
+from tdb_dap.targets.arithmetic.sums import weighted_truncated
+from tdb_dap.targets.arithmetic.windows import Windows, padded
 from tdb_dap.targets.chips.bm1684x import BM1684X
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families import pooling as pooling_family
@@ -29,6 +33,13 @@ needs_kernel = pytest.mark.skipif(not kernel.is_built, reason="the C kernel is n
 
 SHAPES = [(1, 1, 1), (1, 5, 40), (3, 33, 17), (9, 64, 16), (20, 31, 3), (8, 70, 65)]
 """Rows, products, columns: full and partly filled vectors and groups, few columns that are exchanged with rows."""
+
+BFLOAT16 = st.builds(
+    lambda fraction, exponent, sign: sign * (1 + fraction / 128) * 2.0**exponent,
+    st.integers(0, 127),
+    st.sampled_from([*range(-63, 63, 7), *range(-3, 4)]),
+    st.sampled_from([-1.0, 1.0]),
+)
 
 KINDS = ["plain", "tiny", "huge", "special"]
 
@@ -94,6 +105,71 @@ def test_interleaved_chains_are_numpys(lanes: int, shape: tuple[int, int, int], 
             with kernel.switched(False), np.errstate(all="ignore"):
                 slow = dot.interleaved(first, before, products, normal)
             same(fast, slow)
+
+
+@needs_kernel
+@each("kind", KINDS)
+@each("shape", SHAPES)
+def test_sums_toward_zero_are_numpys(lanes: int, shape: tuple[int, int, int], kind: str) -> None:
+    """Factors of bfloat16; starts that cancel, that are subnormal, and none; what is no number may be any one."""
+    rows, count, columns = shape
+    left, right = (
+        truncating.operand(BF16.encode(numbers(size, BF16, kind, seed)))
+        for size, seed in (((rows, count), 1), ((count, columns), 2))
+    )
+    cancelling = -np.asarray(left[:, :1] * right[:1], np.float32)
+    starts = [np.zeros((1, 1), np.float32), cancelling, np.full((1, 1), 2.0**-130, np.float32)]
+    for products in (of_matrices(left, right), scattered(of_matrices(left, right), 5)):
+        for start in starts:
+            results = []
+            for on in (True, False):
+                with kernel.switched(on), np.errstate(all="ignore"):
+                    results.append(dot.truncated(products, start))
+            is_number = ~np.isnan(results[1])
+            np.testing.assert_array_equal(np.isnan(results[0]), ~is_number)
+            same(results[0][is_number], results[1][is_number])
+
+
+@needs_kernel
+@each("kind", KINDS)
+def test_windows_toward_zero_are_numpys(lanes: int, kind: str) -> None:
+    images = [truncating.operand(BF16.encode(numbers((6, 9 * 11), BF16, kind, seed))) for seed in (3, 4)]
+    weights = truncating.operand(BF16.encode(numbers((6, 9), BF16, kind, 5)))
+    offsets = (np.arange(3)[:, None] * 11 + np.arange(3)).reshape(-1)
+    for image, (size, steps) in product(images, [((7, 9), (11, 1)), ((4, 5), (22, 2))]):
+        with np.errstate(all="ignore"):
+            fast = weighted_truncated(Windows(image, offsets, size, steps), weights)
+            places = np.arange(size[0])[:, None] * steps[0] + np.arange(size[1]) * steps[1]
+            slow = np.zeros((6, *size), np.float32)
+            for number, offset in enumerate(offsets):
+                factor = weights[:, number, None, None]
+                slow = truncating.add(slow, truncating.multiply(image[:, places + offset], factor))
+        if fast is None:
+            assert kind in ("huge", "special")
+            continue
+        is_number = ~np.isnan(slow)
+        np.testing.assert_array_equal(np.isnan(fast), ~is_number)
+        same(truncating.flush(fast)[is_number], slow[is_number])
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(BFLOAT16, BFLOAT16), min_size=1, max_size=8))
+def test_sums_toward_zero_are_what_their_definition_says(pairs: list[tuple[float, float]]) -> None:
+    """In rational arithmetic; small next to large numbers of either sign among them."""
+    left, right = (np.array([factors], np.float32) for factors in zip(*pairs, strict=True))
+    exact = Fraction(0)
+    for a, b in pairs:
+        term = Fraction(a) * Fraction(b)
+        exact += term if abs(term) >= Fraction(2) ** -126 else 0
+        if exact:
+            unit = Fraction(2) ** (math.frexp(float(abs(exact)))[1] - 25)  # finer than the last bit
+            while abs(exact) >= unit * 2**24:
+                unit *= 2
+            exact = math.trunc(exact / unit) * unit
+        if abs(exact) < Fraction(2) ** -126:
+            exact = Fraction(0)
+    total = dot.truncated(of_matrices(left, right.T), np.zeros((1, 1), np.float32))
+    assert Fraction(float(total.item())) == exact
 
 
 @needs_kernel

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.system.interruption import between_parts
 from tdb_dap.targets import kernel
-from tdb_dap.targets.arithmetic import sums
+from tdb_dap.targets.arithmetic import sums, truncating
 from tdb_dap.targets.arithmetic.elements import finished
 from tdb_dap.targets.arithmetic.float32 import add, exponent_range, flush, multiply, stays_normal
 from tdb_dap.targets.arithmetic.products import Float32, Products, of_matrices
@@ -91,6 +91,30 @@ def interleaved(
         begins = [None if i >= len(firsts) else firsts[i][:, chosen] for i in range(2)]
         shape = (rows, right.shape[1])
         result[:, chosen] = interleaved_pairs(begins[0], begins[1], partial(iter, pairs), shape, normal, zero)
+    return result
+
+
+def truncated(products: Products, start: Array) -> Float32:
+    """``start`` plus all products in order, in float32, each sum as ``truncating.add`` rounds it; float32 (m, n).
+
+    ``start``: float32 that broadcasts to the result; no factor is infinite.
+    """
+    rows, columns = products.shape
+    begins: Float32 = np.broadcast_to(start, (rows, columns))
+    if columns < _FEW and rows > columns:
+        return truncated(products.transposed(), begins.T).T
+    if kernel.is_active() and np.array_equal(truncating.flush(start), start) and not np.isinf(start).any():
+        total = sums.truncated(products, begins)
+        if total is not None:
+            return truncating.flush(total)  # zeros of what was flushed have its sign
+    result = np.empty((rows, columns), np.float32)
+    step = max(1, _BLOCK // max(1, rows))
+    for begin in range(0, columns, step):
+        between_parts()
+        part = begins[:, begin : begin + step]
+        for factors, met in zip(products.left.T, products.right(slice(None), slice(begin, begin + step)), strict=True):
+            part = truncating.add(part, truncating.multiply(factors[:, None], met[None]))
+        result[:, begin : begin + step] = part
     return result
 
 

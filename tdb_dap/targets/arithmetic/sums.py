@@ -124,6 +124,8 @@ class Sums(Struct, frozen=True):
     window: Window | None = None
     keeps_nan: bool = False
     """Whether any NaN may come out; else the kernel leaves sums alone of which one is a NaN."""
+    truncates: bool = False
+    """Whether sums of float32 are rounded toward zero; the kernel leaves those alone that are beyond the range."""
 
     def with_flushed_halves(self) -> Sums:
         """The same on a chip without subnormals of f16, which drops those of factors; of windows, in every step."""
@@ -178,6 +180,7 @@ class Sums(Struct, frozen=True):
             keeps_sign=requantisation.keeps_sign,
             shifts_right=self.shifts_right,
             is_scaled=requantisation.is_scaled,
+            truncates=self.truncates,
             zero=self.zero,
             rows=self.size.rows,
             count=self.size.products,
@@ -262,8 +265,12 @@ class _Matrices:
 
     def run(self, sums: Sums) -> None:
         """Compute the sums."""
-        if not kernel.run_once(len(self.pack), [], sums.record()):
+        if not self.runs(sums):
             raise MemoryError(f"sums of {sums.size}")  # nothing else is refused: see ``keeps_nan``
+
+    def runs(self, sums: Sums) -> bool:
+        """Compute the sums; False where the kernel leaves them alone."""
+        return kernel.run_once(len(self.pack), [], sums.record())
 
 
 def _stored(result: Array, columns: int) -> list[Step]:
@@ -304,6 +311,22 @@ def interleaved(products: Products, starts: Sequence[Array], zero: float) -> Flo
     ]
     matrices.run(Sums(how=Accumulation.GEMM_F32, result=F32, starts=shapes, zero=zero, **factors))
     return result
+
+
+def truncated(products: Products, start: Float32) -> Float32 | None:
+    """``dot.truncated`` in the kernel: float32 (rows, columns); None where a sum is beyond the range.
+
+    ``start``: broadcasts to the result, without infinities and subnormal numbers. Each product is preceded by a zero:
+    then the second one of the two accumulators stays zero.
+    """
+    rows, count = products.left.shape
+    left, taps = np.zeros((rows, count, 2), np.float32), np.full((count, 2), -1, np.int64)
+    left[..., 1], taps[:, 1] = products.left, products.taps
+    matrices, result = _Matrices(), np.empty(products.shape, np.float32)
+    factors = _factors(replace(products, left=left.reshape(rows, -1), taps=taps.reshape(-1)), matrices, result)
+    shapes = [matrices.add_start(Part.FIRST_START, start, products.shape)]
+    sums = Sums(how=Accumulation.GEMM_F32, result=F32, starts=shapes, truncates=True, **factors)
+    return result if matrices.runs(sums) else None
 
 
 def grouped(products: Products, totals: Float32, group: Group) -> None:
@@ -369,6 +392,23 @@ def weighted(
     window = Window(rounding, False, (*windows.size, *windows.steps))
     matrices.run(Sums(how=Accumulation.WINDOW_F32, result=F32, zero=zero, window=window, **form))
     return result
+
+
+def weighted_truncated(windows: Windows, weights: Float32) -> Float32 | None:
+    """The same, each sum rounded toward zero, from zero on; None where one is beyond the range.
+
+    Each tap comes again with a weight of zero: then the second one of the two accumulators stays zero.
+    """
+    planes, count = weights.shape
+    factors = np.zeros((planes, count, 2), np.float32)
+    factors[..., 0] = weights
+    twice = windows._replace(offsets=np.repeat(windows.offsets, 2))
+    result = np.empty((planes, *windows.size), np.float32)
+    matrices = _Matrices()
+    form = _windows(twice, factors.reshape(planes, -1), None, matrices, result)
+    window = Window(F32, False, (*windows.size, *windows.steps))
+    sums = Sums(how=Accumulation.WINDOW_F32, result=F32, window=window, truncates=True, **form)
+    return result if matrices.runs(sums) else None
 
 
 def window_sums(windows: Windows, weights: Array, starts: Array, steps: Steps, size: int) -> Array | None:

@@ -104,7 +104,8 @@ class ProductRecord(Structure):
     are added to the sum, one after the other; ``halves``: the second half of the products is summed up apart, or of
     windows of floats, searched apart: its number counts if it is larger. ``is_high``, ``keeps_sign``: as of elements;
     ``shifts_right``: the shift of each row is to the right, by 31 bits at most; ``is_scaled``: multipliers are words of
-    float32, by which sums are multiplied as float32, and rounded by ``mode``.
+    float32, by which sums are multiplied as float32, and rounded by ``mode``; ``truncates``: float32 sums are rounded
+    toward zero, and refused where one is beyond the range.
     """
 
     _fields_ = (
@@ -132,6 +133,7 @@ class ProductRecord(Structure):
         ("is_high", c_int32),
         ("shifts_right", c_int32),
         ("is_scaled", c_int32),
+        ("truncates", c_int32),
         ("keeps_sign", c_int32),
         ("zero", c_float),
         ("fill", c_float),

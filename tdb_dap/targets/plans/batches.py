@@ -193,7 +193,7 @@ class Batch:
 
 
 class _Intervals:
-    """Which bytes some stores write, each [low, high)."""
+    """The bytes that some stores write, each from low to before high."""
 
     def __init__(self, stores: Sequence[tuple[int, int]]) -> None:
         ordered = sorted(stores)

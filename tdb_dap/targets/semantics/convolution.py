@@ -121,7 +121,7 @@ def by_channels(weight: Array, image: Array, f: Fields) -> Products:
     )
 
 
-def _by_groups(weight: Array, image: Array, f: Fields, size: int) -> tuple[Products, int]:
+def by_groups(weight: Array, image: Array, f: Fields, size: int) -> tuple[Products, int]:
     """As ``by_channels`` in the order group of channels, tap, channel; with the products per group and tap.
 
     If the last group is not full, products with zeros fill it up.
@@ -164,7 +164,7 @@ def _with_second_nan(total: Array, old: Array | None, products: Products) -> Arr
 
 
 def _grouped_sum(x: Operation, weight: Array, image: Array, old: Array | None) -> Array:
-    products, size = _by_groups(weight, image, x.fields, group_size(x.rules.channel_group, x["input"].dtype))
+    products, size = by_groups(weight, image, x.fields, group_size(x.rules.channel_group, x["input"].dtype))
     if x.rules.fast:
         return inexact((_bias_column(x["bias"]), old), products)
     total = np.broadcast_to(_bias_column(x["bias"]), products.shape)

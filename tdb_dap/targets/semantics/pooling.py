@@ -321,11 +321,11 @@ def _in_kernel(x: Operation, bias: Array | None) -> Array:
     n, c, _, _ = image.shape
     weights = np.tile(float32.operand(_kernels(x, c), dtype), (n, 1))
     starts = None if bias is None else np.tile(np.broadcast_to(bias.reshape(-1), c), n)
-    sums = weighted_windows(_windows(x, image), weights, starts, dtype, _start(x))
+    sums = weighted_windows(windows_of(x, image), weights, starts, dtype, _start(x))
     return sums.reshape(x.shape)
 
 
-def _windows(x: Operation, image: Array) -> Windows:
+def windows_of(x: Operation, image: Array) -> Windows:
     """The windows of a command over a padded image (n, c, h, w)."""
     f = x.fields
     n, c, height, width = image.shape
@@ -366,7 +366,7 @@ def _sum_in_kernel(x: Operation, steps: Steps, size: int) -> Array | None:
         return None
     spread = replace(steps, multiplier=multiplier, amount=amount, zero=zero)
     starts = np.tile(np.broadcast_to(start, c), n)
-    sums = window_sums(_windows(x, image), np.tile(weights, (n, 1)), starts, spread, size)
+    sums = window_sums(windows_of(x, image), np.tile(weights, (n, 1)), starts, spread, size)
     return None if sums is None else sums.reshape(n, c, *sums.shape[1:])
 
 

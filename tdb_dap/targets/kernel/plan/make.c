@@ -157,6 +157,8 @@ static Problem make_product(const Block *block, Product *p)
     if (form->how == GEMM_F16 && (form->group < 1 || form->group > LARGEST_GROUP))
         return "a group of no products, or of too many";
     const int is_halved = form->how == GEMM_F32 || (form->how == WINDOW_MAX && form->type == FLOATS_OF_IMAGE);
+    if (form->truncates < 0 || form->truncates > 1 || (form->truncates && form->how != GEMM_F32 && form->how != WINDOW_F32))
+        return "sums that cannot be rounded toward zero";
     if (form->halves < 0 || form->halves > 1 || (form->halves && (!is_halved || form->count % 2)))
         return "halves of products that cannot be halved";
     if (form->shifts_right && !product_is_integer(p))

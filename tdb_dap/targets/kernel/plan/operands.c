@@ -271,7 +271,7 @@ static void judge_ranges(ProductRun *w, int64_t left_parts, int64_t right_parts)
         }
     for (int i = 0; i < p->form.starts; i++)
         simd->widen_range((const float *)w->starts[i], product_start_size(p, i), starts);
-    w->normal = least_exponent(of[0][0]) + least_exponent(of[1][0]) - 23 >= -126 && least_exponent(starts[0]) - 23 >= -126;
+    w->normal = p->form.truncates || (least_exponent(of[0][0]) + least_exponent(of[1][0]) - 23 >= -126 && least_exponent(starts[0]) - 23 >= -126);
     /* Each product is below 2^(sum of both + 2), and all together are below 2^64 times as much. */
     const int64_t left = exponent_of(of[0][1]), right = exponent_of(of[1][1]), start = exponent_of(starts[1]);
     w->is_finite = left + right + 2 + 64 < 127 && start < 100;

@@ -1,5 +1,6 @@
 /* Products, of matrices or of windows over an image: sums of packed operands, and results put where they belong. */
 
+#include "../scalar/toward_zero.h"
 #include "plan.h"
 
 static size_t size_of_work(const Product *p)
@@ -219,9 +220,12 @@ static void sum_part(void *of, int64_t part, int64_t parts)
     product_take_range(all->w->p, all->range, part, parts, range);
     if (range[0] >= range[1] || range[2] >= range[3])
         return;
-    if (product_sum(all->w, range))
+    const int truncates = all->w->p->form.truncates;
+    const uint64_t mode = truncates ? round_toward_zero() : 0;
+    const int failed = product_sum(all->w, range), is_beyond = truncates && round_as_before(mode);
+    if (failed)
         atomic_store(&all->w->lacks_memory, 1);
-    else if (has_nan(all->w, range))
+    else if (is_beyond || has_nan(all->w, range))
         atomic_store(&all->w->has_nan, 1);
     else if (!product_is_integer(all->w->p)) {
         for (int i = 0; i < all->w->p->form.starts && all->w->p->form.adds_last; i++)

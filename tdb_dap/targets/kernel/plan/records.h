@@ -85,7 +85,8 @@ typedef struct {
  * sums: ``adds_last``: the starts are added to the sum, one after the other; ``halves``: the second half of the products
  * is summed up apart, or of windows of floats, searched apart: its number counts if it is larger. ``is_high``,
  * ``keeps_sign``: as of elements; ``shifts_right``: the shift of each row is to the right, by 31 bits at most;
- * ``is_scaled``: multipliers are words of float32, by which sums are multiplied as float32, and rounded by ``mode``. */
+ * ``is_scaled``: multipliers are words of float32, by which sums are multiplied as float32, and rounded by ``mode``;
+ * ``truncates``: float32 sums are rounded toward zero, and refused where one is beyond the range. */
 typedef struct {
     int32_t how;
     int32_t swapped;
@@ -111,6 +112,7 @@ typedef struct {
     int32_t is_high;
     int32_t shifts_right;
     int32_t is_scaled;
+    int32_t truncates;
     int32_t keeps_sign;
     float zero;
     float fill;

@@ -16,8 +16,8 @@ static int keeps_image(const BoundPlan *bound)
 static int stores_directly(const ProductRun *w, const BoundPlan *bound)
 {
     const Product *p = w->p;
-    /* Which NaN comes out another way has to say: then nothing must have been written. */
-    return p->row_at && (product_is_integer(p) || w->is_finite || p->form.keeps_nan) && (!p->image_in_place.at || keeps_image(bound));
+    /* Which NaN comes out another way has to say, and what is beyond the range: then nothing must have been written. */
+    return p->row_at && !p->form.truncates && (product_is_integer(p) || w->is_finite || p->form.keeps_nan) && (!p->image_in_place.at || keeps_image(bound));
 }
 
 /* Run plans that follow each other; how many are done: 0, and nothing is done, where the first one cannot run. -1: out of

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.system.interruption import between_parts
 from tdb_dap.targets.arithmetic import truncating
+from tdb_dap.targets.arithmetic.dot import truncated
 from tdb_dap.targets.arithmetic.stored import Unplanned
-from tdb_dap.targets.arithmetic.windows import taps
 from tdb_dap.targets.families.cv18xx.rows import is_float
-from tdb_dap.targets.semantics.convolution import integer_products
+from tdb_dap.targets.semantics.convolution import by_groups, integer_products
 from tdb_dap.targets.semantics.cv18xx import common
 from tdb_dap.targets.semantics.cv18xx.common import refuse, tiu
 from tdb_dap.targets.semantics.cv18xx.windows import fill_word, image_of, refuse_filled_floats, require_plain_integers
@@ -55,12 +54,12 @@ def convolve(x: Operation) -> Array | tuple[Array, ...]:
 
 
 def _floats(x: Operation, image: Array, weight: Array, before: Array | None) -> Array | tuple[Array, ...]:
-    total = np.zeros(x.shape, np.float32) if before is None else truncating.flush(before)
-    for ky, kx, tap in taps(image, x.fields):
-        between_parts()
-        for channel in range(tap.shape[1]):
-            factor = weight[None, :, channel, ky, kx, None, None]
-            total = truncating.add(total, truncating.multiply(tap[:, channel : channel + 1], factor))
+    n, oc, height, width = x.shape
+    start = np.zeros((1, 1), np.float32)
+    if before is not None:
+        start = truncating.flush(before).transpose(1, 0, 2, 3).reshape(oc, -1)
+    products, _ = by_groups(weight, image, x.fields, weight.shape[1])
+    total = truncated(products, start).reshape(oc, n, height, width).transpose(1, 0, 2, 3)
     planes = common.later_sums(x, total)
     if planes is not None:
         return planes

@@ -6,7 +6,8 @@ import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.targets.arithmetic import truncating
-from tdb_dap.targets.arithmetic.dot import exact_product
+from tdb_dap.targets.arithmetic.dot import exact_product, truncated
+from tdb_dap.targets.arithmetic.products import of_matrices
 from tdb_dap.targets.arithmetic.shifts import signed
 from tdb_dap.targets.families.cv18xx.matrix import bias_planes
 from tdb_dap.targets.families.cv18xx.rows import is_float, is_wide
@@ -55,10 +56,9 @@ def _bias(x: Operation) -> Array | int:
 
 def _floats(x: Operation, left: Array, right: Array, before: Array | None) -> Array | tuple[Array, ...]:
     inner, width = right.shape[0], x.fields.opd0_w
-    total = np.zeros((left.shape[0], right.shape[1]), np.float32) if before is None else before
-    for column in range(min(width, inner)):
-        for k in range(column, inner, width):
-            total = truncating.add(total, truncating.multiply(left[:, k : k + 1], right[k : k + 1]))
+    order = [k for column in range(min(width, inner)) for k in range(column, inner, width)]
+    start = np.zeros((1, 1), np.float32) if before is None else before
+    total = truncated(of_matrices(left[:, order], right[order]), start)
     planes = common.later_sums(x, _as_tensor(x, total))
     if planes is not None:
         return planes

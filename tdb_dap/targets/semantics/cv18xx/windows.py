@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic import truncating
 from tdb_dap.targets.arithmetic.stored import Unplanned, Value
+from tdb_dap.targets.arithmetic.sums import weighted_truncated
 from tdb_dap.targets.arithmetic.windows import padded, taps
 from tdb_dap.targets.families.cv18xx.rows import is_float, is_wide
 from tdb_dap.targets.families.cv18xx.windows import (
@@ -22,6 +22,7 @@ from tdb_dap.targets.families.cv18xx.windows import (
 )
 from tdb_dap.targets.semantics.cv18xx import common
 from tdb_dap.targets.semantics.cv18xx.common import refuse, tiu
+from tdb_dap.targets.semantics.pooling import windows_of
 from tdb_dap.targets.semantics.registry import Operation, Pooled, multiplies
 
 
@@ -111,7 +112,9 @@ def average(x: Operation) -> Array | tuple[Array, ...]:
     image, weight = image_of(x), x["weight"]
     if is_float(x.fields):
         factor = truncating.operand(weight.bits)
-        return truncating.encode(_sum_of_taps(x, ((tap, factor) for _, _, tap in taps(image, x.fields))))
+        return truncating.encode(
+            _sum_of_taps(x, image, np.broadcast_to(factor, (1, 1, x.fields.opd1_h, x.fields.opd1_w)))
+        )
     total = np.zeros(x.shape, np.int64)
     for _, _, tap in taps(image, x.fields):
         total = total + tap
@@ -139,22 +142,29 @@ def depthwise(x: Operation) -> Array | tuple[Array, ...]:
     image, weight = image_of(x), x["weight"]
     numbers = np.broadcast_to(weight.bits, (1, f.res0_c, f.opd1_h, f.opd1_w))
     factors: Array = truncating.operand(numbers) if is_float(f) else weight.dtype.decode(numbers)
-    pairs = ((tap, factors[:, :, y : y + 1, x_ : x_ + 1]) for y, x_, tap in taps(image, f))
     if is_float(f):
-        total = _sum_of_taps(x, pairs)
+        total = _sum_of_taps(x, image, factors)
         addend = common.bias(x)
         return common.encoded(x, total if addend is None else truncating.add(total, addend))
     sums = np.zeros(x.shape, np.int64)
-    for tap, factor in pairs:
-        sums = sums + tap.astype(np.int64) * factor.astype(np.int64)
+    for y, column, tap in taps(image, f):
+        sums = sums + tap.astype(np.int64) * factors[:, :, y : y + 1, column : column + 1].astype(np.int64)
     if f.chl_quan:
         return common.requantised_by_channel(x, sums)
     refuse(f.tsk_opd_num == 3, "a bias of integers that are not multiplied per channel")
     return common.finished(x, sums)
 
 
-def _sum_of_taps(x: Operation, pairs: Iterator[tuple[Array, Array]]) -> Array:
+def _sum_of_taps(x: Operation, image: Array, factors: Array) -> Array:
+    """The sum of each tap times its factor, (1, channels or 1, rows, columns), in the order of rows."""
+    n, channels, _, _ = x.shape
+    if kernel.is_active():
+        weights = np.broadcast_to(factors, (n, channels, *factors.shape[2:])).reshape(n * channels, -1)
+        sums = weighted_truncated(windows_of(x, image), weights)
+        if sums is not None:
+            return truncating.flush(sums).reshape(x.shape)
     total = np.zeros(x.shape, np.float32)
-    for tap, factor in pairs:
+    for y, column, tap in taps(image, x.fields):
+        factor = factors[:, :, y : y + 1, column : column + 1]
         total = truncating.add(total, truncating.multiply(tap, factor))
     return total
