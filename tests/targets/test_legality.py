@@ -182,6 +182,7 @@ RULES: list[tuple[str, dict[str, int], dict[str, int], str, dict[str, int]]] = [
         {"src_data_format": 1},
     ),
     ("dma.tensor", WITHIN, {"dst_start_addr_l32": 4160}, "elements of which come later", {"dst_start_addr_l32": 4032}),
+    ("dma.tensor", {**MOVE, **STRIDES}, {"dst_hstride": 4}, "elements of its destination overlap", {"dst_hstride": 16}),
     ("dma.cw_transpose", WITHIN, {}, "its destination overlaps its source", {"dst_start_addr_l32": 8192}),
     ("dma.tensor.transpose", WITHIN, {}, "its destination overlaps its source", {"dst_start_addr_l32": 8192}),
     (

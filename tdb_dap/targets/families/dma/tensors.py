@@ -221,13 +221,6 @@ def _has_steps(bound: Bound) -> str:
     return ""
 
 
-def _is_transposed_apart(bound: Bound) -> str:
-    """Swapped axes are written in another order than the destination's, so that its elements may not overlap."""
-    f = bound.fields
-    swaps = f.sub == TRANSPOSE or (f.sub in (COLLECT, DISTRIBUTE) and f.conventions.distributes)
-    return has_rows_apart(bound) if swaps else ""
-
-
 def is_apart_from_source(bound: Bound) -> str:
     """In which order elements move that change their places is not known."""
     source = bound.operands.get("source")
@@ -313,7 +306,7 @@ class TensorMove:
         _has_some_elements,
         _sizes_fit,
         _has_steps,
-        _is_transposed_apart,
+        has_rows_apart,
         takes_every_lane,
         _moves_in_turn,
     )
