@@ -10,6 +10,7 @@ import pytest
 from tdb_dap.engine.bmodel import TensorInfo
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.hardware import int4, views
+from tdb_dap.engine.hardware import memory as memory_module
 from tdb_dap.engine.hardware.dtypes import BY_NAME, F8E4M3, F8E5M2, F16, F32, SI4, SI8, SI16, UI8, DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, Region
@@ -277,6 +278,19 @@ def test_numbers_of_four_bits_are_read_and_stored_in_parts_as_at_once(
     parts.write(four, numbers)
     np.testing.assert_array_equal(parts.read(four), expected)
     np.testing.assert_array_equal(parts.bytes_at(Space.LOCAL, 0, 4096), whole.bytes_at(Space.LOCAL, 0, 4096))
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 40])
+def test_words_that_share_bytes_are_stored_in_parts_as_at_once(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last one stays, whichever part it is in."""
+    words = np.random.default_rng(1).integers(0, 1 << 32, (3, 3, 4, 5), np.uint32)
+    over = view(words.shape, F32, Layout.STRIDE, address=16, strides=(1, 16, 2, 1))
+    memories = [Memory(GEOMETRY, 1, []) for _ in range(2)]
+    memories[0].write(over, words)
+    monkeypatch.setattr(memory_module, "_ELEMENTS_AT_ONCE", at_once)
+    memories[1].write(over, words)
+    one, other = (memory.bytes_at(Space.LOCAL, 0, 4096) for memory in memories)
+    np.testing.assert_array_equal(one, other)
 
 
 def test_an_operand_that_repeats_a_few_bytes_a_billion_times_is_refused() -> None:

@@ -29,6 +29,8 @@ from tdb_dap.errors import BadAccess
 Bytes = NDArray[np.uint8]
 
 _BLOCK = 1 << 20
+_ELEMENTS_AT_ONCE = 1 << 20
+"""Elements whose places are worked out at a time: they take many times their own bytes."""
 _MOST_NAMED = 4
 
 _BY_STEPS = (Layout.STRIDE, Layout.STRIDE_XN, Layout.DMA_STRIDE)
@@ -376,9 +378,11 @@ class Memory:
         shared, shift = template(view)
         data = self._bytes(view, shared.start + shift, shared.stop + shift)
         starts, words = element_offsets(view).reshape(-1), np.ascontiguousarray(bits).reshape(-1)
-        is_there = starts >= 0  # or in a lane that is left out
-        places = starts[is_there, None] - shared.start - shift + np.arange(view.dtype.itemsize)
-        data[places] = words[is_there].view(np.uint8).reshape(places.shape)
+        for first in range(0, starts.size, _ELEMENTS_AT_ONCE):
+            part = slice(first, first + _ELEMENTS_AT_ONCE)
+            is_there = starts[part] >= 0  # or in a lane that is left out
+            places = starts[part][is_there, None] - shared.start - shift + np.arange(view.dtype.itemsize)
+            data[places] = words[part][is_there].view(np.uint8).reshape(places.shape)
 
 
 def _restore(old: Bytes, fresh: Bytes) -> None:
