@@ -17,6 +17,7 @@ from tdb_dap.targets.arithmetic.float32 import add, exponent_range, flush, multi
 from tdb_dap.targets.arithmetic.products import Float32, Products, of_matrices
 from tdb_dap.targets.arithmetic.requantisation import Steps
 from tdb_dap.targets.arithmetic.shifts import DOWN
+from tdb_dap.targets.arithmetic.windows import Windows
 from tdb_dap.targets.kernel.constants import LARGEST_GROUP
 
 # Numbers held at once while sums are formed: as many as the processor's cache holds.
@@ -116,6 +117,23 @@ def truncated(products: Products, start: Array) -> Float32:
             part = truncating.add(part, truncating.multiply(factors[:, None], met[None]))
         result[:, begin : begin + step] = part
     return result
+
+
+def truncated_windows(windows: Windows, weights: Float32) -> Float32:
+    """Sums of taps times weights in order, each as ``truncating.add`` rounds it; float32 (planes, rows, columns).
+
+    ``weights``: (planes, taps); no number is infinite.
+    """
+    total = sums.weighted_truncated(windows, weights) if kernel.is_active() else None
+    if total is not None:
+        return truncating.flush(total)
+    rows, columns = (np.arange(size) * step for size, step in zip(windows.size, windows.steps, strict=True))
+    places = rows[:, None] + columns
+    total = np.zeros((len(weights), *windows.size), np.float32)
+    for offset, factors in zip(windows.offsets, weights.T, strict=True):
+        between_parts()
+        total = truncating.add(total, truncating.multiply(windows.image[:, offset + places], factors[:, None, None]))
+    return total
 
 
 def group_size(halves: int, dtype: DType) -> int:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.targets import kernel
 from tdb_dap.targets.arithmetic import truncating
+from tdb_dap.targets.arithmetic.dot import truncated_windows
 from tdb_dap.targets.arithmetic.stored import Unplanned, Value
-from tdb_dap.targets.arithmetic.sums import weighted_truncated
 from tdb_dap.targets.arithmetic.windows import padded, taps
 from tdb_dap.targets.families.cv18xx.rows import is_float, is_wide
 from tdb_dap.targets.families.cv18xx.windows import (
@@ -158,13 +157,5 @@ def depthwise(x: Operation) -> Array | tuple[Array, ...]:
 def _sum_of_taps(x: Operation, image: Array, factors: Array) -> Array:
     """The sum of each tap times its factor, (1, channels or 1, rows, columns), in the order of rows."""
     n, channels, _, _ = x.shape
-    if kernel.is_active():
-        weights = np.broadcast_to(factors, (n, channels, *factors.shape[2:])).reshape(n * channels, -1)
-        sums = weighted_truncated(windows_of(x, image), weights)
-        if sums is not None:
-            return truncating.flush(sums).reshape(x.shape)
-    total = np.zeros(x.shape, np.float32)
-    for y, column, tap in taps(image, x.fields):
-        factor = factors[:, :, y : y + 1, column : column + 1]
-        total = truncating.add(total, truncating.multiply(tap, factor))
-    return total
+    weights = np.broadcast_to(factors, (n, channels, *factors.shape[2:])).reshape(n * channels, -1)
+    return truncated_windows(windows_of(x, image), weights).reshape(x.shape)
