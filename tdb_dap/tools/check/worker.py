@@ -127,6 +127,7 @@ class Worker:
 
         def looked(gathered: Gathered | None) -> Looked | None:
             if gathered is not None:
+                # Of an output that an op has given before, ``merged`` keeps what differs.
                 is_judged = self._job.measures or gathered.checked.role == "output"
                 return self._looked(judge(gathered)) if is_judged else self._unjudged(judge, gathered)
             reference.verify()  # before all tensors

@@ -203,7 +203,8 @@ def _before_bias(call: Call, kind: TensorType, exact: Array) -> Array:
     bias = call.optional(2)
     if bias is None or not is_narrow(kind):
         return np.zeros(exact.shape)
-    if _is_convolution(call) and not call.flag("do_relu"):
+    is_by_channel = ".Conv" in call.name and exact.shape[1:2] == (bias.size,)
+    if is_by_channel and not call.flag("do_relu"):
         return kind.step(with_bias(exact, -bias))
     inputs = tuple(array if place != 2 else None for place, array in enumerate(call.inputs))
     try:
@@ -211,10 +212,6 @@ def _before_bias(call: Call, kind: TensorType, exact: Array) -> Array:
     except NoGolden:
         return np.zeros(exact.shape)
     return kind.step(sums) if sums.shape == exact.shape else np.zeros(exact.shape)
-
-
-def _is_convolution(call: Call) -> bool:
-    return ".Conv" in call.name and not call.is_integer
 
 
 def largest_inside(call: Call, exact: Array, sizes: Callable[[], Array]) -> Array | None:
