@@ -51,8 +51,9 @@ def has_apart(view: View) -> bool:
     if _are_all_apart(parts, view):
         return True
     # Batches of a piece may be between those of another one: each is looked at by itself.
-    batches = [batch for part in parts for batch in _batches(part)]
-    return len(batches) <= _MANY_PARTS and _are_all_apart(batches, view)
+    if sum(part.shape[0] for part in parts) > _MANY_PARTS:
+        return False
+    return _are_all_apart([batch for part in parts for batch in _batches(part)], view)
 
 
 def _within_lanes(part: Segment, view: View) -> tuple[int, int]:

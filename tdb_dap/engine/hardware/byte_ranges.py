@@ -7,12 +7,14 @@ after it another core than the first; several parts have commas between them.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from tdb_dap.engine.hardware.addresses import whole_number
@@ -29,6 +31,8 @@ _MOST_BYTES = 1 << 48
 """Of an address; beyond what any chip has."""
 _MOST_ELEMENTS = 1 << 26
 """Of a tensor whose elements are compared with each other; larger ones count as overlapping."""
+_MOST_MARKS = 1 << 27
+"""Bytes from the first to the last of a tensor up to which each is marked."""
 
 _NUMBER = r"0x[0-9a-fA-F]+|\d+"
 _PART = rf"(?:{_NUMBER})\+(?:{_NUMBER})(?:\*(?:{_NUMBER})/(?:{_NUMBER}))?"
@@ -145,9 +149,20 @@ def has_overlaps(view: View) -> bool:
 
 
 def _shares_bytes(view: View) -> bool:
-    """The same, by the place of each element."""
-    shared, itemsize = template(view)[0], view.dtype.itemsize
-    if view.size > _MOST_ELEMENTS or (view.lane_mask is None and shared.size > shared.stop - shared.start):
+    """The same, by the bytes of each element; of a tensor that is too large for that, true."""
+    each = view if view.dtype.per_byte == 1 else as_bytes(view)
+    shared, itemsize = template(each)[0], each.dtype.itemsize
+    if view.lane_mask is None and shared.size > shared.stop - shared.start:
+        return True
+    parts = [part for part in shared.segments if part.length >= 0]
+    is_plain = view.layout is not Layout.DMA_4BANK and all(min(part.strides, default=0) >= 0 for part in parts)
+    if is_plain and shared.stop - shared.start <= _MOST_MARKS:
+        marks = np.zeros(shared.stop - shared.start, np.bool_)
+        for part in parts:
+            for byte in range(itemsize):
+                as_strided(marks[part.offset - shared.start + byte :], part.shape, part.strides)[...] = True
+        return int(np.count_nonzero(marks)) < itemsize * sum(math.prod(part.shape) for part in parts)
+    if view.size > _MOST_ELEMENTS:
         return True
     starts = np.sort(element_offsets(view), axis=None)
     return bool((np.diff(starts[starts >= 0]) < itemsize).any())
