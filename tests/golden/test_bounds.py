@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.tools.golden.bounds import gamma, inner_bound, of_sizes
 from tdb_dap.tools.golden.formats import TensorType, signature
-from tdb_dap.tools.golden.judging import Judged, judge_call
+from tdb_dap.tools.golden.judging import Judged
 from tdb_dap.tools.golden.library import Call, compute
+from tests.golden.judging import judge
 from tests.golden.test_library import op_of
 
 CONV = "kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1], dilations = [1, 1], do_relu = false"
@@ -28,7 +29,7 @@ def call_of(text: str, *inputs: Array) -> Call:
 
 
 def verdict(text: str, result: Array, *inputs: Array) -> Judged:
-    return next(judge_call(op_of(text), call_of(text, *inputs), {0: result}))
+    return judge(op_of(text), call_of(text, *inputs), {0: result})
 
 
 def result_type(call: Call) -> TensorType:
@@ -207,7 +208,7 @@ def test_a_long_sum_in_bf16_is_judged() -> None:
     assert kind is not None
 
     def verdict(result: Array) -> str:
-        return next(judge_call(op, call, {0: result})).verdict
+        return judge(op, call, {0: result}).verdict
 
     in_turn = np.zeros((64, 1))
     for column in numbers.T:
@@ -257,7 +258,7 @@ def test_what_follows_from_infinite_operands_is_not_judged() -> None:
     assert judged.verdict == "overflow"
     assert nothing.verdict == "unknown"
     wrong = replace(call_of(SCORES, tainted, right))
-    assert next(judge_call(op_of(SCORES), wrong, {0: np.where(np.isfinite(exact), -exact, exact)})).verdict == "bug"
+    assert judge(op_of(SCORES), wrong, {0: np.where(np.isfinite(exact), -exact, exact)}).verdict == "bug"
 
 
 def test_zeros_prove_nothing() -> None:

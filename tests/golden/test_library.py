@@ -23,10 +23,11 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.tools.golden.formats import TensorType, rounded, signature, tensor_type
-from tdb_dap.tools.golden.judging import Judged, judge_call
+from tdb_dap.tools.golden.judging import Judged
 from tdb_dap.tools.golden.level import wide
 from tdb_dap.tools.golden.library import GOLDENS, INTEGER, Call, compute
 from tdb_dap.tools.golden.windows import convolution
+from tests.golden.judging import judge
 from tests.samples import DATA
 
 GOLDEN = DATA / "golden"
@@ -65,7 +66,7 @@ def examples() -> tuple[Example, ...]:
 def judged(example: Example, result: Array | None = None, **changed: object) -> Judged:
     """The verdict on the recorded result, or another one, of the call with other attributes."""
     call = replace(example.call, attributes={**example.call.attributes, **changed})
-    return next(judge_call(example.op, call, {0: example.result if result is None else result}))
+    return judge(example.op, call, {0: example.result if result is None else result})
 
 
 def of(name: str, storage: str = "", **attributes: object) -> Example:
@@ -114,8 +115,8 @@ def test_rounding_in_one_direction_is_a_bug_and_to_the_nearest_is_not(storage: s
     call = Call(op.name, (numbers,) * (len(kinds[0])), op.attributes, *kinds)
     (exact,) = compute(call)
     step = kind.step(exact)
-    assert next(judge_call(op, call, {0: kind.stored(exact)})).verdict == "quantisation"
-    assert next(judge_call(op, call, {0: rounded(exact / step, mode) * step})).verdict == "bug"
+    assert judge(op, call, {0: kind.stored(exact)}).verdict == "quantisation"
+    assert judge(op, call, {0: rounded(exact / step, mode) * step}).verdict == "bug"
 
 
 @pytest.mark.parametrize(
@@ -151,9 +152,9 @@ def test_sums_in_f32_are_no_bug_of_the_largest_channel() -> None:
     total = np.zeros((1, 4096, 4, 4), np.float32)
     for channel in range(64):
         total += weight[:, channel].reshape(1, -1, 1, 1) * x[:, channel : channel + 1]
-    assert next(judge_call(op, call, {0: total})).verdict == "quantisation"
+    assert judge(op, call, {0: total}).verdict == "quantisation"
     total[0, 5] *= np.float32(1.1)
-    assert next(judge_call(op, call, {0: total})).verdict == "bug", "one of the small channels is off by a tenth"
+    assert judge(op, call, {0: total}).verdict == "bug", "one of the small channels is off by a tenth"
 
 
 def test_one_wrong_number_of_many_is_a_bug() -> None:

@@ -58,18 +58,19 @@ def shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def open_npz(path: Path, defers: bool = False) -> Mapping[str, Array]:
+def open_npz(path: Path, defers: bool = False, at_once: int | None = None) -> Mapping[str, Array]:
     """The arrays of an npz file, each read when it is asked for where they are large; BadInput as for ``read_npz``.
 
     Such a file is read once from its start to its end, so that what is damaged is known now; ``defers``: an array when
-    it is first asked for, and the rest by ``LargeNpz.verify``.
+    it is first asked for, and the rest by ``LargeNpz.verify``; ``at_once``: bytes up to which a file is held in memory
+    (default ``AT_ONCE``).
     """
     try:
         with zipfile.ZipFile(path) as archive:
             total = sum(member.file_size for member in _members(archive, path).values())
     except _TROUBLE as error:
         raise _unusable(path, "an npz file", error) from None
-    return read_npz(path) if total <= AT_ONCE else LargeNpz(path, defers)
+    return read_npz(path) if total <= (AT_ONCE if at_once is None else at_once) else LargeNpz(path, defers)
 
 
 AT_ONCE = 64 << 20

@@ -92,8 +92,11 @@ class TensorType(Struct, frozen=True):
         bounds = self.bounds
         return numbers if bounds is None else np.clip(numbers, *bounds)
 
-    def stored(self, numbers: Array, mode: str = "HalfAwayFromZero") -> Array:
-        """``numbers`` as the format holds them, float64: rounded (by ``mode`` if quantised) and clipped."""
+    def stored(self, numbers: Array, mode: str = "HalfAwayFromZero", steps: Array | None = None) -> Array:
+        """``numbers`` as the format holds them, float64: rounded (by ``mode`` if quantised) and clipped.
+
+        ``steps``: their ``step``, where it is known already.
+        """
         if self.is_quantised:
             limits = self.limits or (-np.inf, np.inf)
             words = rounded(numbers / self.scale + self.zero_point, mode)
@@ -102,7 +105,7 @@ class TensorType(Struct, frozen=True):
             with np.errstate(all="ignore"):
                 if self.storage == "f32":
                     return np.asarray(np.asarray(numbers).astype(np.float32), np.float64)
-                step = self.step(numbers)
+                step = self.step(numbers) if steps is None else steps
                 words = np.where(np.isfinite(numbers), np.rint(numbers / step) * step, numbers)
                 if self.storage == "f16":
                     words[np.abs(words) > self.range] *= np.inf

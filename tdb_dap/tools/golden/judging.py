@@ -20,15 +20,20 @@ from tdb_dap.engine.reference.metrics import channel_axis
 from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.tools.golden.bounds import inner_bound, is_narrow, largest_inside, of_sizes, rms
 from tdb_dap.tools.golden.formats import TensorType
+from tdb_dap.tools.golden.glance import (
+    LEANING,
+    LEAST_ROUNDED,
+    LITTLE,
+    MIDDLE,
+    NEAR_THE_END,
+    PEAK,
+    RATIO,
+    verdict_at_a_glance,
+    verdict_within,
+)
 from tdb_dap.tools.golden.integers import rounded_each
 from tdb_dap.tools.golden.level import Level, names, wide
 from tdb_dap.tools.golden.library import Call, NoGolden, compute
-
-RATIO = 1.6
-"""Error here over what the format costs (root of the mean squares) from which on it is a fault.
-
-Rounding to a neighbour that is not the nearest one gives 2.
-"""
 
 LOWERED_RATIO = 3.0
 """The same across a change of the level, where weights are rounded, too, and one op may become several."""
@@ -39,33 +44,17 @@ TABLE_RATIO = 2.0
 _CHANNEL_RATIO = 2.0
 """Factor by which one channel may exceed the ratio of the whole tensor."""
 
-_PEAK = 1.6
-"""Steps of the format by which a single number may be off: one rounding and, where an op rounds twice, another."""
-
 _TABLE_PEAK = 0.76
 """The same for a table, whose entries are the nearest numbers."""
 
 _LEAST_CHANNEL = 16
 """Numbers that a channel must have to be judged alone."""
 
-_LITTLE = 0.1
-"""Inner error over the step of the format up to which the last rounding counts as the only one."""
-
 TAINTED = "its operands are infinite or no numbers"
 """Reason why a tensor cannot be judged."""
 
 _TYPICAL = 0.25
 """Typical error inside of an op over the largest."""
-
-_NEAR_THE_END = 2.0**-10
-"""How near to the largest number of a format one counts as saturated, relative."""
-
-_MIDDLE = 0.49
-"""Distance from the nearest number, in steps, from which on both neighbours are right."""
-
-_LEAST_ROUNDED = 64
-_LEANING = 0.25
-"""Average difference from the nearest number, in steps, from which on it was not the nearest: others give 0.5."""
 
 
 class Judged(Struct, frozen=True):
@@ -197,14 +186,14 @@ def _overflowed(actual: Array, expected: Expected) -> Array:
     beyond &= np.isfinite(exact)
     if not beyond.any():
         return beyond
-    saturated = (np.abs(actual) >= expected.range * (1 - _NEAR_THE_END)) & (np.sign(actual) == np.sign(exact))
+    saturated = (np.abs(actual) >= expected.range * (1 - NEAR_THE_END)) & (np.sign(actual) == np.sign(exact))
     return beyond & (~np.isfinite(actual) | (saturated & (np.abs(exact) > expected.range)))
 
 
 def _fault(error: Array, exact: Array, cost: Array, steps: Array, inner: Array, limit: float) -> str:
     """Why an error is more than roundings can make of it; empty if it is not."""
     within = limit / RATIO
-    peak = _TABLE_PEAK if limit == TABLE_RATIO else _PEAK * within
+    peak = _TABLE_PEAK if limit == TABLE_RATIO else PEAK * within
     scale = limit * (1 + 1 / math.sqrt(max(1, error.size)))
     room = np.maximum(steps, np.abs(cost))
     room *= peak
@@ -222,7 +211,7 @@ def _fault(error: Array, exact: Array, cost: Array, steps: Array, inner: Array, 
 
 def _fault_of_rounding(error: Array, exact: Array, cost: Array, steps: Array, inner: Array, scale: float) -> str:
     """The same of those numbers where nothing but the last rounding errs: its error is known to the number."""
-    plain = inner <= _LITTLE * steps
+    plain = inner <= LITTLE * steps
     if not plain.any():
         return ""
     if not plain.all():
@@ -241,11 +230,11 @@ def _leans(error: Array, exact: Array, cost: Array, steps: Array, inner: Array) 
     two numbers that either is right.
     """
     distance = np.abs(cost)
-    rounded = (distance > 0.01 * steps) & (distance + inner < _MIDDLE * steps)
-    if int(rounded.sum()) < _LEAST_ROUNDED:
+    rounded = (distance > 0.01 * steps) & (distance + inner < MIDDLE * steps)
+    if int(rounded.sum()) < LEAST_ROUNDED:
         return False
     shares = (error - cost)[rounded] / steps[rounded]
-    return max(abs(float(shares.mean())), abs(float((shares * np.sign(exact[rounded])).mean()))) > _LEANING
+    return max(abs(float(shares.mean())), abs(float((shares * np.sign(exact[rounded])).mean()))) > LEANING
 
 
 def _worst_channel(error: Array, cost: Array) -> tuple[int, float] | None:
@@ -260,10 +249,12 @@ def _worst_channel(error: Array, cost: Array) -> tuple[int, float] | None:
     return worst, float(ratios[worst])
 
 
-def executed(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp] | None = None) -> list[Judged]:
+def executed(
+    level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp] | None = None, closely: bool = True
+) -> list[Judged]:
     """Each op of a level on the operands it had: does what was computed follow from the op as it is written?
 
-    ``tensors``: what was computed, by name.
+    ``tensors``: what was computed, by name; ``closely``: as in ``judge_call``.
     """
     judged: list[Judged] = []
     for op in level.ops if ops is None else ops:
@@ -275,27 +266,32 @@ def executed(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp] |
             judged.append(Judged(names(op)[0], op, "unknown", str(reason)))
             continue
         known = {place: tensors[name] for place, name in enumerate(names(op)) if name in tensors}
-        judged += judge_call(op, call, known)
+        judged += judge_call(op, call, known, closely=closely)
     return judged
 
 
 def judge_call(
-    op: MlirOp, call: Call, results: Mapping[int, Array], computed: Sequence[Array] | None = None
+    op: MlirOp,
+    call: Call,
+    results: Mapping[int, Array],
+    computed: Sequence[Array] | None = None,
+    closely: bool = True,
 ) -> Iterator[Judged]:
     """An op on its operands, by the variant of it that fits. ``results``: what was computed, by the result's number.
 
-    ``computed``: the exact results, where they are known already.
+    ``computed``: the exact results, where they are known already; ``closely``: with the error of each tensor and what
+    its format costs, else those that are right beyond doubt have their verdict only.
     """
-    verdicts = list(_judged_as_written(op, call, results, computed))
+    verdicts = list(_judged_as_written(op, call, results, computed, closely))
     for variant in call.variants:
         if any(one.verdict == "bug" for one in verdicts):
-            other = list(_judged_as_written(op, variant, results, None))
+            other = list(_judged_as_written(op, variant, results, None, closely))
             verdicts = verdicts if any(one.verdict == "bug" for one in other) else other
     yield from verdicts
 
 
 def _judged_as_written(
-    op: MlirOp, call: Call, results: Mapping[int, Array], computed: Sequence[Array] | None
+    op: MlirOp, call: Call, results: Mapping[int, Array], computed: Sequence[Array] | None, closely: bool
 ) -> Iterator[Judged]:
     try:
         computed = compute(call) if computed is None else computed
@@ -319,7 +315,19 @@ def _judged_as_written(
             yield Judged(name, op, "quantisation", reach=rms(exact))
             continue
         mode = str(call.get("round_mode", "HalfAwayFromZero"))
+        if not closely and (verdict := _verdict(call, place, results[place], exact, kind, mode)):
+            yield Judged(name, op, verdict)
+            continue
         yield judged(op, name, results[place], expected(call, place, exact, kind, kind.stored(exact, mode)))
+
+
+def _verdict(call: Call, place: int, actual: Array, exact: Array, kind: TensorType, mode: str) -> str:
+    """The verdict on a tensor that is as it has to be; empty for one that may not be."""
+    if verdict := verdict_at_a_glance(actual, exact, kind, mode):
+        return verdict
+    with np.errstate(all="ignore"):
+        inner = inner_bound(call, place, exact, kind, lambda: of_sizes(call, place, exact))
+    return verdict_within(actual, exact, inner, kind, mode)
 
 
 def expected(call: Call, place: int, exact: Array, kind: TensorType, rounded: Array) -> Expected:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.machine.npz import read_npz
+from tdb_dap.engine.machine.npz import open_npz
 from tdb_dap.engine.source.mlir_attributes import split_top
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.errors import BadInput
@@ -51,7 +51,7 @@ class Level:
         self.title = title
         self.path = path
         self.mlir = MlirFile.read(path)
-        self._weights = weights
+        self._weights: Mapping[str, Array] | None = weights
 
     @cached_property
     def weight_file(self) -> Path | None:
@@ -68,7 +68,7 @@ class Level:
     def weights(self) -> Mapping[str, Array]:
         """Arrays of the weight file by name; empty if there is none."""
         if self._weights is None:
-            self._weights = read_npz(self.weight_file) if self.weight_file is not None else {}
+            self._weights = open_npz(self.weight_file, defers=True, at_once=0) if self.weight_file is not None else {}
         return self._weights
 
     @cached_property

@@ -137,8 +137,9 @@ class Shadow:
                     self.level.by_name.get(value) for value in self.level.operand_names(one) if value not in known
                 )
                 queue += [arrays for arrays in before if arrays is not None]
-        known.pop(name, None)
-        arrays, missing = self.level.run(known, True, sorted(gap, key=lambda one: one.line))
+        read = {value for one in gap for value in self.level.operand_names(one)} - {name}
+        given = {value: known[value] for value in read if value in known}
+        arrays, missing = self.level.run(given, True, sorted(gap, key=lambda one: one.line))
         return None if missing else arrays.get(name)
 
     def judged(self, name: str, chip: Mapping[str, Array]) -> Judged | None:
@@ -162,7 +163,7 @@ class Shadow:
             return None
         if place >= len(computed) or not computed[place].size or computed[place].size != np.size(chip[name]):
             return None
-        return computed[place], next(judge_call(op, call, {place: chip[name]}, computed), None)
+        return computed[place], next(judge_call(op, call, {place: chip[name]}, computed, closely=False), None)
 
     def of(self, name: str, chip: Mapping[str, Array]) -> Shadowed | None:
         """A tensor of the chip with its shadows; ``chip``: what it computed, by name. None without a golden."""
