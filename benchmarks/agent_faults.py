@@ -30,7 +30,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.program.program import Program
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.tools.golden.compilation import find
+from tdb_dap.tools.golden.files.compilation import find
 from tdb_dap.tools.golden.library import NoGolden
 from tdb_dap.tools.opening import open_debugger
 from tdb_dap.tools.patch.editor import Editor

@@ -34,7 +34,7 @@ from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import TdbError
 from tdb_dap.system.notices import heard_by
-from tdb_dap.tools.golden.compilation import Files, find
+from tdb_dap.tools.golden.files.compilation import Files, find
 from tdb_dap.tools.golden.level import Level, names
 from tdb_dap.tools.golden.library import NoGolden, compute
 from tdb_dap.tools.patch.editor import Editor

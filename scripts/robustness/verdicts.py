@@ -30,7 +30,7 @@ from scripts import figures
 from tdb_dap.cli.main import main as tdb_dap
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.errors import TdbError
-from tdb_dap.tools.golden.compilation import Files, find
+from tdb_dap.tools.golden.files.compilation import Files, find
 from tdb_dap.tools.golden.files.onnx_inputs import input_shapes
 from tdb_dap.tools.triage.schema import Triage
 from tdb_dap.tools.triage.triaging import triage

@@ -145,8 +145,8 @@ def test_roundings_that_the_reference_makes_add_up_as_well(toy: Compiled, monkey
     assert tdb_dap(*check).returncode == 1, "the reference's own ops do not compute that: it is wrong"
     judged = judging.executed
 
-    def sound(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp]) -> list[Judged]:
-        return [replace(one, verdict="quantisation") for one in judged(level, tensors, ops)]
+    def sound(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp], closely: bool) -> list[Judged]:
+        return [replace(one, verdict="quantisation") for one in judged(level, tensors, ops, closely)]
 
     monkeypatch.setattr("tdb_dap.tools.golden.judging.executed", sound)
     done = tdb_dap(*check)
@@ -213,10 +213,10 @@ def test_an_op_without_a_golden_is_judged_with_the_references_operands(
     check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--reference", toy.tpu_outputs)
     judged = judging.executed
 
-    def sound(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp]) -> list[Judged]:
+    def sound(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp], closely: bool) -> list[Judged]:
         return [
             replace(one, verdict="unknown" if one.name == name else "quantisation")
-            for one in judged(level, tensors, ops)
+            for one in judged(level, tensors, ops, closely)
         ]
 
     monkeypatch.setattr("tdb_dap.tools.golden.judging.executed", sound)
@@ -234,8 +234,8 @@ def test_an_op_without_a_golden_is_judged_with_the_references_operands(
 def test_a_reference_for_other_inputs_is_no_rounding(toy: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
     judged = judging.executed
 
-    def sound(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp]) -> list[Judged]:
-        return [replace(one, verdict="quantisation") for one in judged(level, tensors, ops)]
+    def sound(level: Level, tensors: Mapping[str, Array], ops: Sequence[MlirOp], closely: bool) -> list[Judged]:
+        return [replace(one, verdict="quantisation") for one in judged(level, tensors, ops, closely)]
 
     monkeypatch.setattr("tdb_dap.tools.golden.judging.executed", sound)
     toy.change(toy.folder / "toy_in_f32.npz", "x", lambda array: array * np.float32(0.9))

@@ -15,7 +15,7 @@ from tdb_dap.engine.files.context import Context
 from tdb_dap.engine.files.data_files import DataFiles, data_of
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.system.notices import heard_by
-from tdb_dap.tools.golden.compilation import find
+from tdb_dap.tools.golden.files.compilation import find
 from tdb_dap.tools.opening import open_debugger
 from tdb_dap.tools.zoo.cases import find_cases
 from tests import command_line

@@ -11,7 +11,7 @@ import pytest
 
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.golden.compilation import find
+from tdb_dap.tools.golden.files.compilation import find
 from tdb_dap.tools.triage.triaging import triage
 from tests.command_line import tdb_dap
 from tests.triage_case import Compiled

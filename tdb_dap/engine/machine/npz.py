@@ -7,6 +7,7 @@ import math
 import os
 import threading
 import tokenize
+import weakref
 import zipfile
 import zlib
 from collections import OrderedDict
@@ -151,6 +152,7 @@ class LargeNpz(Mapping[str, Array]):
 
     def _open(self) -> None:
         self._file = self._path.open("rb")
+        weakref.finalize(self, self._file.close)
         self._process = os.getpid()
 
     def __getitem__(self, name: str) -> Array:

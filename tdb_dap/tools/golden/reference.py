@@ -12,7 +12,7 @@ from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
 from tdb_dap.system.notices import notice
-from tdb_dap.tools.golden.compilation import Files, find
+from tdb_dap.tools.golden.files.compilation import Files, find
 from tdb_dap.tools.golden.level import Level
 
 _MOST_NAMED = 6

@@ -19,7 +19,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.golden.compilation import Files
+from tdb_dap.tools.golden.files.compilation import Files
 from tdb_dap.tools.golden.level import Level, names
 from tdb_dap.tools.golden.lowering import counterpart
 from tdb_dap.tools.reduce.compiler_words import deploy_options, pass_words

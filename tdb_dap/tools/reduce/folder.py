@@ -15,7 +15,7 @@ from tdb_dap.engine.machine.npz import write_npz
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system.notices import heard_by
 from tdb_dap.system.scratch import scratch_directory
-from tdb_dap.tools.golden.compilation import find
+from tdb_dap.tools.golden.files.compilation import find
 from tdb_dap.tools.reduce.cases import COMPILER, cases_of_top, cases_of_tpu, write
 from tdb_dap.tools.reduce.readme import readme, readme_of_slice
 from tdb_dap.tools.reduce.search import Failing, Search, size_of

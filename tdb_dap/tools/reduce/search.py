@@ -14,7 +14,7 @@ from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.system.child_processes import run_logged
 from tdb_dap.system.notices import heard_by
-from tdb_dap.tools.golden.compilation import Files, find
+from tdb_dap.tools.golden.files.compilation import Files, find
 from tdb_dap.tools.golden.level import names
 from tdb_dap.tools.reduce.cases import Case, interpret, outputs_of, write
 from tdb_dap.tools.triage.schema import Triage

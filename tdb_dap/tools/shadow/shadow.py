@@ -17,7 +17,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.registry import chips
-from tdb_dap.tools.golden.compilation import find
+from tdb_dap.tools.golden.files.compilation import find
 from tdb_dap.tools.golden.judging import Judged, judge_call
 from tdb_dap.tools.golden.level import Level, names, wide
 from tdb_dap.tools.golden.library import NoGolden, compute

@@ -16,7 +16,7 @@ from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.schema import Row
 from tdb_dap.tools.check.team import Alone
 from tdb_dap.tools.check.worker import Job, Worker
-from tdb_dap.tools.golden.compilation import Files
+from tdb_dap.tools.golden.files.compilation import Files
 from tdb_dap.tools.golden.judging import Judged
 from tdb_dap.tools.golden.level import Level
 from tdb_dap.tools.model_options import ModelOptions

@@ -14,7 +14,7 @@ from tdb_dap.errors import BadInput
 from tdb_dap.system.child_processes import run_logged
 from tdb_dap.system.notices import heard_by
 from tdb_dap.system.scratch import scratch_directory
-from tdb_dap.tools.golden.compilation import Files, find
+from tdb_dap.tools.golden.files.compilation import Files, find
 from tdb_dap.tools.golden.level import Level
 from tdb_dap.tools.triage.outputs import similarity
 from tdb_dap.tools.triage.triaging import examined

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.golden.compilation import Files, find
+from tdb_dap.tools.golden.files.compilation import Files, find
 from tdb_dap.tools.golden.files.stage_files import text_of
 from tdb_dap.tools.triage import compiling
 from tdb_dap.tools.triage.effects import Sensitive, Shadow

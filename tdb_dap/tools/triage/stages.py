@@ -13,7 +13,7 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.registry import chips
-from tdb_dap.tools.golden.compilation import Files
+from tdb_dap.tools.golden.files.compilation import Files
 from tdb_dap.tools.golden.files.stage_files import text_of
 from tdb_dap.tools.golden.judging import Judged, executed
 from tdb_dap.tools.golden.level import Level, wide

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.errors import BadInput, TdbError
-from tdb_dap.tools.golden.compilation import Files, find
+from tdb_dap.tools.golden.files.compilation import Files, find
 from tdb_dap.tools.programs import open_program
 from tdb_dap.tools.triage import model
 from tdb_dap.tools.triage.alone import compare, read_inputs

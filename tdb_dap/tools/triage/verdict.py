@@ -15,7 +15,7 @@ from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.sanitizers.hazards import NAME as HAZARD
 from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.golden.compilation import Files
+from tdb_dap.tools.golden.files.compilation import Files
 from tdb_dap.tools.golden.files.onnx_inputs import input_shapes
 from tdb_dap.tools.golden.files.onnx_model import SUFFIX
 from tdb_dap.tools.golden.files.stage_files import text_of

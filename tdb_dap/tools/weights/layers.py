@@ -13,7 +13,7 @@ from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.engine.source.mapped_tensor import layer_names
 from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import BadInput
-from tdb_dap.tools.golden.compilation import find
+from tdb_dap.tools.golden.files.compilation import find
 from tdb_dap.tools.golden.files.onnx_inputs import weights as onnx_weights
 from tdb_dap.tools.golden.files.onnx_model import SUFFIX
 from tdb_dap.tools.golden.level import Level

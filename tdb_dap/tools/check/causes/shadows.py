@@ -134,7 +134,7 @@ def without_accumulated(
 
 def is_own(context: Path, reference: Path | None) -> bool:
     """Whether a file holds the tensors of the compiler's interpreter for a compilation."""
-    from tdb_dap.tools.golden.compilation import find  # as above
+    from tdb_dap.tools.golden.files.compilation import find  # as above
 
     own = find(context).get("tpu_output")
     return own is not None and reference is not None and own.samefile(reference)
@@ -142,7 +142,7 @@ def is_own(context: Path, reference: Path | None) -> bool:
 
 def is_of_float_model(context: Path, reference: Path) -> bool:
     """Whether a file holds the tensors of the model that a compilation has lowered (``--test_reference``)."""
-    from tdb_dap.tools.golden.compilation import find  # as above
+    from tdb_dap.tools.golden.files.compilation import find  # as above
 
     files = find(context)
     return any((path := files.get(key)) is not None and path.samefile(reference) for key in ("reference", "top_output"))
