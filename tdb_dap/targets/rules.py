@@ -58,7 +58,8 @@ class Rules(Conventions, frozen=True, eq=False):
     ``compares_bf16``: of floats only bf16 has maximum, minimum, absolute value, distance and comparison;
     ``flushes_halves``: subnormals of f16 are zeros, as operands and as results of every step;
     ``fills_beyond``: a gather takes the constant for an index out of range, whether it is announced or not;
-    ``rotation_period``: of the amount of a rotation the remainder by that counts, with its sign; 0: by the width.
+    ``rotation_period``: of the amount of a rotation the remainder by that counts, with its sign; 0: by the width;
+    ``loses_shifted``: a shift to the left by 32 or more leaves nothing, else the amount counts modulo 32.
 
     ``drops_large_casts``: bfloat16 from 2^64 on, infinity included, becomes the integer 0.
 
@@ -98,6 +99,7 @@ class Rules(Conventions, frozen=True, eq=False):
     rotates: bool = True
     fills_beyond: bool = False
     rotation_period: int = 64
+    loses_shifted: bool = False
     drops_large_casts: bool = False
     lacks: tuple[str, ...] = ()
 

@@ -1,4 +1,4 @@
-"""``tdb-dap triage`` where it has no verdict: folders of language models, and inputs of zeros."""
+"""``tdb-dap triage`` where little is known: folders of language models, inputs of zeros, tensors without a name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import lzma
 import shutil
 from pathlib import Path
 
+import pytest
+
+from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tests.command_line import tdb_dap
 from tests.llm.models import QWEN, copied
 from tests.triage_case import Compiled
@@ -40,3 +43,18 @@ def test_a_run_on_zeros_is_no_judgement(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "its inputs were zeros, as there is no test input" in done.stdout
     assert "nothing wrong" not in done.stdout
+
+
+@pytest.mark.parametrize(("factor", "code"), [(3.0, 1), (1.1, 0)])
+def test_a_tensor_is_judged_across_results_that_no_file_has(factor: float, code: int, tmp_path: Path) -> None:
+    """As the results of an LSTM whose names the importer loses, and one of which the interpreter takes for another."""
+    toy = Compiled.into(tmp_path / "toy")
+    path = toy.folder / "toy_top_outputs.npz"
+    arrays = read_npz(path)
+    arrays["mul10_Mul"] = arrays["mul10_Mul"] * factor
+    del arrays["conv8_Conv"]
+    write_npz(path, arrays)
+    done = tdb_dap("triage", toy.context)
+    through = "far from what the nearest known tensors give through top.Conv at line 11"
+    assert (through in done.stdout) == bool(code), done.stdout
+    assert done.stdout.splitlines()[-2].startswith("bug: mul10_Mul (top.SiLU at toy.mlir:12)") == bool(code)

@@ -109,6 +109,15 @@ def test_what_a_list_leaves_out_is_identified(tmp_path: Path) -> None:
     assert all(stage.judged for stage in triage(toy.context).stages)
 
 
+def test_layers_may_have_the_sign_of_a_part_in_their_names(unlisted: Compiled) -> None:
+    """As those of a branch that was taken at export: If_0_then_branch__Inline_0__/stft/Conv."""
+    for path in unlisted.folder.rglob("*.mlir"):
+        text = path.read_text("utf-8")
+        path.write_text(text.replace('loc("', 'loc("If_0_then_branch__Inline_0__/'), "utf-8")
+    found = names(unlisted, unlisted.context)
+    assert (found["origin_mlir"], found["top_mlir"]) == ("toy_origin.mlir", "toy.mlir")
+
+
 def test_a_calibration_table_is_identified_by_its_layers(unlisted: Compiled) -> None:
     layers = read_npz(unlisted.folder / "c.npz")
     table = unlisted.folder / "thresholds"

@@ -112,6 +112,40 @@ def test_what_is_no_integer_counts_as_zero_when_it_is_requantised(chip: str) -> 
     assert row(chip, "quant.rq1", {"input": f32(1, -2)}, opd0_prec=2, res0_prec=4, **values) == [7, 7]
 
 
+BYTES = {"tsk_opd_num": 2, "opd0_sign": 1, "opd1_sign": 1, "opd0_prec": 0, "opd1_prec": 0, "res0_prec": 0}
+
+
+@each(
+    ("chip", "expected"),
+    [
+        *((chip, [64, 166, 239, 224]) for chip in ("BM1688", "BM1690", "BM1690E")),
+        *((chip, [0, 0, 239, 0]) for chip in ("BM1684X2", "CV184X", "SGTPUV8", "SG2380")),
+    ],
+)
+def test_a_shift_to_the_left_by_a_word_or_more(chip: str, expected: list[int]) -> None:
+    given = {"left": np.array([-67, 83, -67, 127]) & 0xFF, "right": np.array([70, 97, -2, 37]) & 0xFF}
+    assert row(chip, "arith.arith_shift", given, **BYTES) == expected
+
+
+def test_the_older_chip_takes_amounts_without_a_sign_for_signed_ones() -> None:
+    given = {"left": np.array([162, 33, 5]), "right": np.array([251, 128, 33])}
+    values = {**BYTES, "opd0_sign": 0, "opd1_sign": 0, "opd2_n_str": 2}
+    assert row("BM1684X", "arith.ashift", given, **values) == [5, 0, 10]
+
+
+@each(("chip", "name"), [("BM1684X", "arith.muls"), *((chip, "arith.mul_satu") for chip in ("BM1688", "SG2380"))])
+def test_a_product_that_saturates_keeps_its_sign_when_it_is_shifted(chip: str, name: str) -> None:
+    given = {
+        "left": np.array([1_500_000_000, -1_500_000_000]) & 0xFFFFFFFF,
+        "right": np.array([1_400_000_000] * 2),
+        "third": np.array([3]),
+    }
+    values = {**BYTES, "tsk_opd_num": 3, "opd2_sign": 1, "opd0_prec": 4, "opd1_prec": 4, "res0_prec": 4}
+    assert row(chip, name, given, **values) == [0x7FFFFFFF, 0x80000000]
+    with pytest.raises(NotSimulated, match="shifted to the left by 40 bits"):
+        row(chip, name, {**given, "third": np.array([40])}, **values)
+
+
 def test_the_older_chip_requantises_no_bytes() -> None:
     values = {**_TO_WORDS, "opd1_addr": 30_000, "opd2_addr": 7 << 16, "opd2_sign": 1}
     assert row("BM1684X", "quant.rq1", {"input": np.array([1, 2])}, opd0_prec=0, res0_prec=3, **values) == [7, 7]

@@ -177,13 +177,24 @@ def test_zero_points_that_leave_no_number_within_the_limits(zero: int, limits: t
             assert np.array_equal(found, expected), (right, multiplier)
 
 
-@given(SUMS, st.integers(-(1 << 31), (1 << 31) - 1), st.integers(-40, 8), st.integers(-(1 << 15), (1 << 15) - 1))
-def test_one_result_is_what_whole_numbers_give(total: int, multiplier: int, amount: int, zero: int) -> None:
-    steps = Steps(5, multiplier, amount, zero, held=True, rectified=True, limits=(SI8.minimum, SI8.maximum))
-    product = max(wrapped(total, 32), 0) * multiplier
-    moved = wrapped(product << amount, 64) if amount >= 0 else rounded(Fraction(product, 1 << -amount), 5)
+@given(
+    WORD, WORD, st.integers(-128, 127), st.integers(-(1 << 15), (1 << 15) - 1), st.booleans(), st.sampled_from(MODES)
+)
+@example(-47616, 6297088, 65, -26056, True, 5)  # what is moved ends at -2^63: the zero point must not wrap it
+@example(13312, 114688, 39, -838, False, 5)
+@example(2, -175, -63, 0, True, 2)
+def test_one_result_is_what_whole_numbers_give(
+    total: int, multiplier: int, amount: int, zero: int, keeps_sign: bool, mode: int
+) -> None:
+    product = total * multiplier
+    moved = wrapped(product << amount % 64, 64) if amount >= 0 else rounded(Fraction(product, 1 << -amount), mode)
+    if keeps_sign and amount >= 0:
+        moved = (moved & (1 << 63) - 1) - ((1 << 63) if product < 0 else 0)
     expected = min(max(moved + zero, -128), 127) & 0xFF
-    assert requantised(np.array([total], np.int64), steps, SI8).tolist() == [expected]
+    steps = Steps(mode, multiplier, amount, zero, held=True, limits=(SI8.minimum, SI8.maximum), keeps_sign=keeps_sign)
+    for on in {False, kernel.is_built}:
+        with kernel.switched(on):
+            assert requantised(np.array([total], np.int64), steps, SI8).tolist() == [expected]
 
 
 def test_what_the_kernel_cannot_do_is_left_to_numpy() -> None:

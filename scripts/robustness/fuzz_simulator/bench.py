@@ -268,10 +268,14 @@ class Bench:
             if view.space is Space.STATIC or (view.space is Space.L2 and self.chip.l2_tables):
                 continue  # tables
             if id(view) in tables:
-                made = _quantisation(random, tables[id(view)], view.shape)
+                made = _quantisation(random, tables[id(view)], view.shape, kind == "extreme")
             elif id(view) in amounts:
                 least = 0 if view.dtype.kind == "u" else -9
-                made = random.integers(least, 10, view.shape).astype(view.dtype.bits_dtype)
+                made = random.integers(least, 10, view.shape)
+                if kind == "extreme":  # by more than 31 to the left nothing but a shift itself is known
+                    is_shift = case.instruction.sub in shifts
+                    made = random.integers(-128 if is_shift else -64, 128 if is_shift else 32, view.shape)
+                made = made.astype(view.dtype.bits_dtype)
             elif id(view) in rows:
                 one_lane = (1, 1, *view.shape[2:])
                 made = np.broadcast_to(words(random, view.dtype, one_lane, kind), view.shape)
@@ -308,8 +312,11 @@ def _indices(random: Random, case: Case, shape: tuple[int, ...], limit: int) -> 
     return random.integers(0, height * width + beyond, shape)
 
 
-def _quantisation(random: Random, role: str, shape: tuple[int, ...]) -> Array:
-    """Legal numbers of requantisation by their role: shifts go to the right, by not much more than a word."""
+def _quantisation(random: Random, role: str, shape: tuple[int, ...], is_extreme: bool) -> Array:
+    """Numbers of requantisation by their role: shifts go to the right, by not much more than a word.
+
+    ``is_extreme``: all that fit their bits, as a command has them that takes the wrong bytes for its table.
+    """
     if shape[-1] in _BYTES_OF_CHANNEL:
         made = random.integers(0, 256, shape)
         made[..., -1] = random.integers(0, 24, shape[:-1])
@@ -317,11 +324,15 @@ def _quantisation(random: Random, role: str, shape: tuple[int, ...]) -> Array:
     if "scale" in role or "offset" in role:
         return words(random, F32, shape, "finite")
     zeros, shifts = random.integers(-300, 300, shape), -random.integers(0, 40, shape)
+    multipliers = random.integers(1, 1 << 30, shape)
+    if is_extreme:
+        zeros, shifts = random.integers(-1 << 15, 1 << 15, shape), random.integers(-128, 128, shape)
+        multipliers = random.integers(-1 << 31, 1 << 31, shape) >> random.integers(0, 32, shape)
     if "multiplier" in role:
-        made = random.integers(1, 1 << 30, shape)
+        made = multipliers
     elif role == "requantisation":
         words_of_row = np.arange(shape[-1]) == 0
-        made = np.where(words_of_row, random.integers(1, 1 << 30, shape), (shifts & 0xFF) | (zeros & 0xFFFF) << 16)
+        made = np.where(words_of_row, multipliers, (shifts & 0xFF) | (zeros & 0xFFFF) << 16)
     elif "shift_zero" in role:
         made = (shifts & 0xFF) | (zeros & 0xFFFF) << 16
     else:

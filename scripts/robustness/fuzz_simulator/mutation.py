@@ -54,6 +54,9 @@ def mutate(case: Case, random: Random, kind: str, ddr_start: int, stay: bool) ->
     if case.family == "pord" and v["tsk_eu_typ"] in (MAXIMUM, MINIMUM) and v.has("rq") and v.chance(0.2):
         v.set(opd2_addr=v.place(4), opd2_prec=v.pick(*_INTEGERS))  # where the index of the tap goes
     _one_kind_of_half(v)
+    if case.family == "arith" and v["tsk_eu_typ"] in _SHIFTS and v.has("sym_range"):
+        v.set(opd1_sign=1)  # chips after BM1684X take no other amounts
+        v.set(opd1_prec=0 if v["opd1_const"] else v["opd1_prec"])
     if case.family == "sfu" and v["tsk_eu_typ"] == EXPONENTIAL:
         v.set(opd0_sign=0, res0_sign=0, opd1_addr=0)  # the exponential of f16; its coefficients are not there
     move_into_bench(v)

@@ -10,6 +10,7 @@ from tdb_dap.targets.arithmetic.requantisation import Steps
 from tdb_dap.targets.kernel.constants import Rounding
 
 _MAXIMUM = np.int64((1 << 63) - 1)
+_WORD = 64
 HIGH_BITS = 31
 """Low bits of a product that are dropped where only its high half goes on."""
 HALF_EVEN, HALF_AWAY, TOWARD_ZERO, DOWN, UP, HALF_UP, HALF_DOWN = Rounding
@@ -23,21 +24,26 @@ def shift(numbers: Array, amount: Array | int, mode: int) -> Array:
 
 def _shifted(numbers: Array, amount: Array | int, mode: int, keeps_sign: bool = False) -> Array:
     numbers, amount = np.asarray(numbers, np.int64), np.asarray(amount, np.int64)
+    # To the left the amount counts modulo 64; to the right by 64 or more there is a fraction, which is rounded.
+    beyond, amount = amount <= -_WORD, np.where(amount > 0, amount % _WORD, np.maximum(amount, 1 - _WORD))
     right = np.maximum(-amount, 0)
     quotient = numbers >> right
     added, mask, start = rounding_of(mode, right)
     # Only what is shifted out is rounded: what is added cannot overflow then.
     rest = numbers - (quotient << right)
-    rounded = quotient + (rest + added + ((numbers >> start) & mask) >> right)
+    added = added + ((numbers >> start) & mask)
+    rounded = quotient + (rest.view(np.uint64) + added.view(np.uint64) >> right.view(np.uint64)).astype(np.int64)
     left = numbers << np.maximum(amount, 0)
     if keeps_sign:
         left = (left & _MAXIMUM) | (numbers & ~_MAXIMUM)
-    return np.where(amount >= 0, left, rounded)
+    fraction = numbers >> _WORD - 1 if mode == DOWN else np.sign(np.maximum(numbers, 0)) if mode == UP else 0
+    return np.where(amount >= 0, left, np.where(beyond, fraction, rounded))
 
 
 def rounding_of(mode: int, right: Array) -> tuple[Array, Array, Array]:
     """(added, mask, start) of numbers / 2^right rounded: (numbers + added + ((numbers >> start) & mask)) >> right."""
-    every, half = (np.int64(1) << right) - 1, (np.int64(1) << right) >> 1
+    every = ~(np.int64(-1) << right)
+    half = every - (every >> 1)
     is_shifted, none = every & 1, np.zeros_like(right)
     # Any other number is rounded down.
     ways: dict[int, tuple[Array, Array, Array]] = {
@@ -70,8 +76,16 @@ def stepped(numbers: Array, steps: Steps) -> Array:
         total = np.maximum(total, 0)
     product = total * steps.multiplier
     product = _shifted(product, -HIGH_BITS, HALF_AWAY) if steps.is_high else product
-    total = _shifted(product, steps.amount, steps.mode, steps.keeps_sign) + steps.zero
+    total = _plus(_shifted(product, steps.amount, steps.mode, steps.keeps_sign), steps.zero)
     return np.clip(total, *steps.limits)
+
+
+def _plus(numbers: Array, zero: Array | int) -> Array:
+    """Sums in int64 that stay at its end which they pass."""
+    added = np.asarray(zero, np.int64)
+    total = numbers + added
+    end = np.where(numbers < 0, ~_MAXIMUM, _MAXIMUM)
+    return np.where(((numbers ^ total) & (added ^ total)) < 0, end, total)
 
 
 def saturate(numbers: Array, dtype: DType) -> Array:

@@ -59,6 +59,7 @@ BM1684X2 = Chip(
         symmetric_casts=False,
         unsigned_words=True,
         rotation_period=0,
+        loses_shifted=True,
         fills_beyond=True,
         keeps_least_word=True,
     ),

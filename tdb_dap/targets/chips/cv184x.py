@@ -46,6 +46,7 @@ CV184X = Chip(
         symmetric_sums=True,
         keeps_sum_nan=("conv", "mm2"),
         rotates=False,
+        loses_shifted=True,
         lacks=("vc", "arith@18", "arith@22", "arith@23", "arith@28", "quant@0", "quant@4", "dma.matrix@1"),
     ),
     static_tables=CV184X_TABLES,

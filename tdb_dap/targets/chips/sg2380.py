@@ -45,6 +45,7 @@ SG2380 = Chip(
         finite_casts=("f16", "bf16"),
         unsigned_words=True,
         rotation_period=0,
+        loses_shifted=True,
         keeps_least_word=True,
     ),
     static_tables=SG2380_TABLES,

@@ -156,6 +156,9 @@ MOST_TERMS = 256
 LARGEST_SHIFT = 62
 """Bits that an integer is shifted by, at most."""
 
+LARGEST_STORED_SHIFT = 31
+"""The same to the left, by numbers that a command reads."""
+
 LARGEST_GROUP = 64
 """Products of 16-bit floats that are summed exactly, at most."""
 

@@ -23,7 +23,7 @@ from tdb_dap.targets.arithmetic import elements, float32
 from tdb_dap.targets.arithmetic.halves import calculated
 from tdb_dap.targets.arithmetic.requantisation import UNLIMITED, Steps
 from tdb_dap.targets.arithmetic.rounding import convert, converted_at_once, to_float8
-from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_EVEN, HALF_UP, saturate, shift
+from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_EVEN, HALF_UP, saturate, shift, stepped
 from tdb_dap.targets.arithmetic.stored import Stored, Value
 from tdb_dap.targets.families import arithmetic as op
 from tdb_dap.targets.kernel.constants import Condition, Limit, Operator
@@ -118,8 +118,9 @@ def invert(x: Operation) -> Array:
 
 
 _MOST_SHIFTED = 31
-"""Largest amount of a shift: by more nothing is left of 32 bits."""
+"""Largest amount of a shift of 32 bits."""
 
+_SIGNED = {1: SI8, 2: SI16, 4: SI32}
 _BITWISE = {op.AND: Operator.AND, op.OR: Operator.OR, op.XOR: Operator.EXCLUSIVE_OR}
 
 
@@ -340,7 +341,7 @@ def _integers(x: Operation) -> Array:
         limits = _saturation_limits(x) if sub in _SATURATING else UNLIMITED
         moves = third is not None and sub not in (op.MAX, op.MIN)
         stored = {"amount": third.stored} if moves and third is not None else {}
-        steps = Steps(mode if stored else DOWN, limits=limits)
+        steps = Steps(mode if stored else DOWN, limits=limits, keeps_sign=sub in _SATURATING)
         left, right = x["left"].stored, x["right"].stored
         # Products of two 32-bit numbers that saturate may be beyond 64 bits.
         if sub != op.MUL_SATURATE or left.bits.itemsize + right.bits.itemsize < 8:
@@ -351,13 +352,15 @@ def _integers(x: Operation) -> Array:
     if sub == op.MAC:
         return _multiply_accumulate(x, a, b, mode)
     amount = np.zeros(1, np.int64) if third is None else third.numbers.astype(np.int64)
+    if third is not None and not third.is_constant and sub not in (op.MAX, op.MIN) and amount.max() > _MOST_SHIFTED:
+        raise NotSimulated(f"a number that is shifted to the left by {int(amount.max())} bits is not known")
     if sub == op.MUL_SATURATE:
         total, is_half = _product(a, b)
         amount = np.where(is_half, np.minimum(amount + 1, 0), amount)
     else:
         total = integer_operation(sub, a, b)
     if third is not None and sub not in (op.MAX, op.MIN):
-        total = shift(total, amount, mode)
+        total = stepped(total, Steps(mode, amount=amount, keeps_sign=sub in _SATURATING))
     return dtype.encode(np.clip(total, *_saturation_limits(x)) if sub in _SATURATING else total)
 
 
@@ -449,21 +452,23 @@ def clamp(x: Operation) -> Array:
 def shift_words(x: Operation) -> Array:
     """left shifted by right: positive to the left, negative to the right with rounding.
 
-    logicShift takes left as unsigned; cshift: see ``_rotated``. What is moved beyond 32 bits is lost.
+    logicShift takes left as unsigned; cshift: see ``_rotated``. The amount has a sign, whatever its format says; to the
+    left by 32 or more: see ``Rules.loses_shifted``.
     """
     x.require_integers("left", "right")
     left, right = x["left"], x["right"]
     if x.fields.sub != op.ROTATE and right.is_constant:
-        at_once = _shifted_by_constant(x, int(right.numbers.reshape(-1)[0]))
+        at_once = _shifted_by_constant(x, int(_SIGNED[right.dtype.itemsize].decode(right.bits).reshape(-1)[0]))
         if at_once is not None:
             return at_once
-    amount = right.numbers.astype(np.int64)
+    amount = _SIGNED[right.dtype.itemsize].decode(right.bits).astype(np.int64)
     unsigned = left.bits.astype(np.int64)
     if x.fields.sub == op.ROTATE:
         return x.dtype.encode(_rotated(x, unsigned, amount))
     numbers = unsigned if x.fields.sub == op.LOGIC_SHIFT else left.numbers.astype(np.int64)
-    moved = shift(numbers, np.clip(amount, -60, 60), x.fields.opd2_n_str)
-    return x.dtype.encode(np.where(amount > 31, 0, moved))
+    is_lost = x.rules.loses_shifted & (amount > _MOST_SHIFTED)
+    amount = np.where(amount > 0, amount & _MOST_SHIFTED, np.maximum(amount, -60))
+    return x.dtype.encode(np.where(is_lost, 0, shift(numbers, amount, x.fields.opd2_n_str)))
 
 
 def _shifted_by_constant(x: Operation, amount: int) -> Array | None:

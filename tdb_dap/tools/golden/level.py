@@ -26,6 +26,7 @@ from tdb_dap.tools.golden.library import Call, NoGolden, compute
 _ATTRIBUTE = 'module.weight_file = "'
 _CHIP = re.compile(r'module\.chip = "(\w+)"')
 _HOST = "tpu.GenericCpu"
+_MOST_BETWEEN = 16
 NOT_KNOWN = "is not known"
 """In the reason why an op cannot be computed: one of its operands is missing."""
 
@@ -185,6 +186,30 @@ class Level:
                 mode = str(call.get("round_mode", "HalfAwayFromZero"))
                 tensors[name] = _as_stored(call, array, kind, mode) if is_rounded and kind is not None else array
         return tensors, missing
+
+    def from_nearest(self, name: str, tensors: Mapping[str, Array]) -> tuple[Array | None, tuple[MlirOp, ...]]:
+        """A tensor computed from the nearest ones before it, each result in between rounded to its format.
+
+        ``tensors``: those that are known, of which its own is not used. None where that is not possible; with the ops
+        whose results are not known, the last one of them that of the tensor.
+        """
+        op = self.by_name.get(name)
+        if op is None or op.name == "top.Input":
+            return None, ()
+        gap: list[MlirOp] = []
+        queue = [op]
+        while queue:
+            one = queue.pop()
+            if len(gap) > _MOST_BETWEEN:
+                return None, ()
+            if one not in gap:
+                gap.append(one)
+                before = (self.by_name.get(value) for value in self.operand_names(one) if value not in tensors)
+                queue += [producer for producer in before if producer is not None]
+        gap.sort(key=lambda one: one.line)
+        read = {value for one in gap for value in self.operand_names(one)} - {name}
+        arrays, missing = self.run({value: tensors[value] for value in read if value in tensors}, True, gap)
+        return None if missing else arrays.get(name), tuple(gap)
 
     def inputs(self) -> Iterator[str]:
         """Names of the net's inputs."""

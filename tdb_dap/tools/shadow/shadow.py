@@ -14,7 +14,6 @@ import numpy as np
 from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array
-from tdb_dap.engine.source.mlir_file import MlirOp
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.tools.golden.files.compilation import find
@@ -24,7 +23,6 @@ from tdb_dap.tools.golden.library import NoGolden, compute
 from tdb_dap.tools.golden.lowering import counterpart
 from tdb_dap.tools.golden.reference import text_in
 
-_MOST_BETWEEN = 16
 """Ops that are computed between tensors of the chip."""
 
 _SAME_BYTES = ("tpu.Reshape", "tpu.Squeeze", "tpu.Unsqueeze", "tpu.Flatten")
@@ -121,26 +119,7 @@ class Shadow:
         For ops whose operands are not on the chip, because the compiler has taken other ops in place of several. Each
         result in between is rounded to its format.
         """
-        op = self.level.by_name.get(name)
-        if op is None or op.name == "top.Input":
-            return None
-        known = {**self.inputs, **chip}
-        gap: list[MlirOp] = []
-        queue = [op]
-        while queue:
-            one = queue.pop()
-            if len(gap) > _MOST_BETWEEN:
-                return None
-            if one not in gap:
-                gap.append(one)
-                before = (
-                    self.level.by_name.get(value) for value in self.level.operand_names(one) if value not in known
-                )
-                queue += [arrays for arrays in before if arrays is not None]
-        read = {value for one in gap for value in self.level.operand_names(one)} - {name}
-        given = {value: known[value] for value in read if value in known}
-        arrays, missing = self.level.run(given, True, sorted(gap, key=lambda one: one.line))
-        return None if missing else arrays.get(name)
+        return self.level.from_nearest(name, {**self.inputs, **chip})[0]
 
     def judged(self, name: str, chip: Mapping[str, Array]) -> Judged | None:
         """The verdict on what the op of a tensor of the chip did with the operands that it had; None without a golden.

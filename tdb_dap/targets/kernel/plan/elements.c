@@ -173,7 +173,7 @@ int elements_fit(const Elements *e)
         return 1;
     int64_t least, most;
     find_range(&e->grid, &e->grid.operands[3], &least, &most);
-    return most <= LARGEST_SHIFT && least >= -LARGEST_SHIFT;
+    return most <= LARGEST_STORED_SHIFT && least >= -LARGEST_SHIFT;
 }
 
 /* The extent [first, first + count) of an axis. */

@@ -19,6 +19,13 @@ static inline int64_t times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a
 static inline int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 static inline int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
 
+/* A sum that stays at the end of 64 bits which it passes. */
+static inline int64_t plus_saturated(int64_t a, int64_t b)
+{
+    const int64_t sum = plus(a, b);
+    return ((a ^ sum) & (b ^ sum)) < 0 ? a < 0 ? INT64_MIN : INT64_MAX : sum;
+}
+
 /* Bits of a number that a shift to the left does not move. */
 static inline uint64_t bits_kept(const Requantisation *r) { return r->keeps_sign ? (uint64_t)1 << 63 : 0; }
 

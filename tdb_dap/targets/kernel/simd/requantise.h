@@ -85,7 +85,7 @@ static inline void NAME(requantise_row)(const Requantisation *r, int64_t row, co
             out[i] = rounded_shift(out[i], -amount, rounding);
     }
     for (int64_t i = 0; i < count; i++) {
-        int64_t v = plus(out[i], zero);
+        int64_t v = plus_saturated(out[i], zero);
         v = v < low ? low : v;
         out[i] = v > high ? high : v;
     }
@@ -110,7 +110,7 @@ static void NAME(requantise_each)(const Requantisation *r, const int64_t *number
         const int right = amount[i] < 0 ? (int)-amount[i] : 0;                                                         \
         const int64_t rounded = rounded_shift(products[i], right, rounding_of(mode_, right));                          \
         const int64_t shifted = shifted_left(products[i], amount[i] < 0 ? 0 : (int)amount[i], kept);                   \
-        int64_t moved = plus(amount[i] < 0 ? rounded : shifted, zero[i]);                                              \
+        int64_t moved = plus_saturated(amount[i] < 0 ? rounded : shifted, zero[i]);                                    \
         moved = moved < r->low ? r->low : moved;                                                                       \
         out[i] = moved > r->high ? r->high : moved;                                                                    \
     }                                                                                                                  \

@@ -166,12 +166,19 @@ def _shortest(texts: Sequence[Text], key: str) -> Text | None:
 def _made_from(texts: Sequence[Text], lowered: Text | None, model: str) -> Text | None:
     """The imported text of which a lowered one was made: most of its layers are in that."""
     if lowered is not None:
-        parts = {name.split("__")[0] for name in lowered.sizes}
+        # A part of a layer has its name and "__"; so may the layer.
+        parts = {name[:end] for name in lowered.sizes for end in _ends(name)}
         shares = {text.path: len(parts & text.sizes.keys()) / max(1, len(text.sizes)) for text in texts}
         best = max(shares.values(), default=0.0)
         texts = [text for text in texts if shares[text.path] == best and best >= _LEAST_SHARED]
     named = [text for text in texts if text.path.name in (f"{model}.mlir", f"{model}_origin.mlir")]
     return named[0] if named else texts[0] if len(texts) == 1 else None
+
+
+def _ends(name: str) -> Iterator[int]:
+    """Where what may be the name of a layer ends in that of one of its parts."""
+    yield from (match.start() for match in re.finditer("__", name))
+    yield len(name)
 
 
 def _arrays(
