@@ -316,3 +316,39 @@ def test_a_table_whose_entries_are_one_on_is_a_wrong_lowering(toy: Compiled) -> 
     toy.interpret()
     triaged = triage(toy.context)
     assert (triaged.verdict, triaged.stage, triaged.tensor) == ("bug", "tpu", "mul10_Mul")
+
+
+def test_a_reference_that_contradicts_itself_is_told_from_a_wrong_op(toy: Compiled) -> None:
+    """As that of an LSTM: the compiler loses the names of its results, and its interpreter takes one for another."""
+    arrays = read_npz(toy.tpu_outputs)
+    del arrays["conv8_Conv"]
+    arrays["mul10_Mul"] = 3 * arrays["mul10_Mul"]
+    write_npz(toy.tpu_outputs, arrays)
+    check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--reference", toy.tpu_outputs)
+    done = tdb_dap(*check)
+    text = (
+        "the op does what it says; the reference does not: its mul10_Mul is far from what the nearest known tensors "
+        "give through tpu.Conv2D at line 13"
+    )
+    assert done.returncode == 1
+    assert done.stdout.startswith("fail: first to differ is mul10_Mul")
+    assert text in done.stdout
+    toy.spoil_bmodel()
+    done = tdb_dap(*check)
+    assert (done.returncode, "its mul10_Mul is far" in done.stdout) == (1, False), done.stdout
+
+
+@pytest.mark.parametrize(("distance", "compared"), [(4096, 18), (0, 21)])
+def test_a_name_of_several_results_is_not_compared(distance: int, compared: int, toy: Compiled) -> None:
+    packed = toy.context / "tensor_location.json.xz"
+    records = json.loads(lzma.decompress(packed.read_bytes()))
+    for record in records:
+        result = record["results"][0] if record["results"] else {}
+        if result.get("name") == "conv8_Conv":
+            record["results"].append({**result, "address": result["address"] + distance})
+    packed.unlink()
+    (toy.context / "tensor_location.json").write_text(json.dumps(records), "utf-8")
+    inputs = ("--inputs", toy.folder / "toy_in_f32.npz", "--reference", toy.tpu_outputs)
+    done = tdb_dap("check", toy.context, *inputs, "--all")
+    assert done.stdout.splitlines()[-1].startswith(f"pass: {compared} tensors compared"), done.stdout
+    assert ("several results of its op have this name" in done.stdout) == bool(distance)

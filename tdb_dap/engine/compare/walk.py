@@ -339,7 +339,9 @@ def _reason(inspector: Inspector, value: MappedTensor) -> tuple[Reason, str]:
     reference = inspector.reference
     shape = reference.shape(value.name) if reference is not None else None
     if shape is None:
-        return _kind(inspector, value), "not in the reference"
+        is_ambiguous = reference is not None and not reference.ambiguous.isdisjoint(layer_names(value.name))
+        note = "several results of its op have this name" if is_ambiguous else "not in the reference"
+        return _kind(inspector, value), note
     if value.rearranged:
         return "rearranged", "stored with its channels spread for the convolution after it"
     if value.view is None:

@@ -46,6 +46,8 @@ class Reference:
         self.paths = tuple(paths)
         self.tolerances = tolerance if isinstance(tolerance, Tolerances) else Tolerances(tolerance or Tolerance())
         self._sources: dict[str, Mapping[str, Array]] = {}
+        self.ambiguous: frozenset[str] = frozenset()
+        """Names of several results of one op: which of them a file holds is not known."""
         self._own_names: dict[str, str] = {}
         """Name of a tensor in the model -> its name in the file, where that is another one."""
         for source in sources:
@@ -139,7 +141,8 @@ class Reference:
 
     def own_name(self, name: str) -> str | None:
         """The name that ``whole`` finds a tensor by."""
-        return next((known for known in layer_names(name) if known in self._sources), None)
+        names = (known for known in layer_names(name) if known in self._sources)
+        return next((known for known in names if known not in self.ambiguous), None)
 
     def shape(self, name: str) -> tuple[int, ...] | None:
         """Shape of what ``whole`` finds, most often without reading it."""

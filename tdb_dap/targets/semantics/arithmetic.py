@@ -120,7 +120,7 @@ def invert(x: Operation) -> Array:
 _MOST_SHIFTED = 31
 """Largest amount of a shift of 32 bits."""
 
-_SIGNED = {1: SI8, 2: SI16, 4: SI32}
+_SIGNED, _UNSIGNED = {1: SI8, 2: SI16, 4: SI32}, {1: UI8, 2: UI16, 4: UI32}
 _BITWISE = {op.AND: Operator.AND, op.OR: Operator.OR, op.XOR: Operator.EXCLUSIVE_OR}
 
 
@@ -409,7 +409,7 @@ def integer_operation(sub: int, a: Array, b: Array) -> Array:
 def saturation_range(x: Operation) -> DType:
     """The result's width; signed if an operand is, and always for differences."""
     signed = x["left"].dtype.kind == "i" or x["right"].dtype.kind == "i" or x.fields.sub == op.SUB_SATURATE
-    return ({1: SI8, 2: SI16, 4: SI32} if signed else {1: UI8, 2: UI16, 4: UI32})[x.dtype.itemsize]
+    return (_SIGNED if signed else _UNSIGNED)[x.dtype.itemsize]
 
 
 def _multiply_accumulate(x: Operation, a: Array, b: Array, mode: int) -> Array:
@@ -457,27 +457,26 @@ def shift_words(x: Operation) -> Array:
     """
     x.require_integers("left", "right")
     left, right = x["left"], x["right"]
+    amount = _SIGNED[right.dtype.itemsize].decode(right.bits).astype(np.int64)
     if x.fields.sub != op.ROTATE and right.is_constant:
-        at_once = _shifted_by_constant(x, int(_SIGNED[right.dtype.itemsize].decode(right.bits).reshape(-1)[0]))
+        at_once = _shifted_by_constant(x, int(amount.reshape(-1)[0]))
         if at_once is not None:
             return at_once
-    amount = _SIGNED[right.dtype.itemsize].decode(right.bits).astype(np.int64)
     unsigned = left.bits.astype(np.int64)
     if x.fields.sub == op.ROTATE:
         return x.dtype.encode(_rotated(x, unsigned, amount))
     numbers = unsigned if x.fields.sub == op.LOGIC_SHIFT else left.numbers.astype(np.int64)
+    known = np.where(amount > 0, amount & _MOST_SHIFTED, np.maximum(amount, -60))
     is_lost = x.rules.loses_shifted & (amount > _MOST_SHIFTED)
-    amount = np.where(amount > 0, amount & _MOST_SHIFTED, np.maximum(amount, -60))
-    return x.dtype.encode(np.where(is_lost, 0, shift(numbers, amount, x.fields.opd2_n_str)))
+    return x.dtype.encode(np.where(is_lost, 0, shift(numbers, known, x.fields.opd2_n_str)))
 
 
 def _shifted_by_constant(x: Operation, amount: int) -> Array | None:
     """The low bytes of words shifted by one amount, by the kernel; None where NumPy has to do it."""
     stored = x["left"].stored
-    unsigned = {1: UI8, 2: UI16, 4: UI32}.get(stored.dtype.itemsize)
-    if abs(amount) > _MOST_SHIFTED or unsigned is None or x.dtype.itemsize > 4 or x.dtype.is_float:
+    if abs(amount) > _MOST_SHIFTED or x.dtype.itemsize > 4 or x.dtype.is_float:
         return None
-    words = stored._replace(dtype=unsigned) if x.fields.sub == op.LOGIC_SHIFT else stored
+    words = stored._replace(dtype=_UNSIGNED[stored.dtype.itemsize]) if x.fields.sub == op.LOGIC_SHIFT else stored
     return elements.integers(Operator.FIRST, words, words, Steps(x.fields.opd2_n_str, amount=amount), x.dtype.itemsize)
 
 

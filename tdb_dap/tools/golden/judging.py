@@ -32,7 +32,7 @@ from tdb_dap.tools.golden.glance import (
     verdict_within,
 )
 from tdb_dap.tools.golden.integers import rounded_each
-from tdb_dap.tools.golden.level import Level, names, wide
+from tdb_dap.tools.golden.level import NOT_KNOWN, Level, names, wide
 from tdb_dap.tools.golden.library import Call, NoGolden, compute
 
 LOWERED_RATIO = 3.0
@@ -50,6 +50,10 @@ _TABLE_PEAK = 0.76
 _LEAST_CHANNEL = 16
 """Numbers that a channel must have to be judged alone."""
 
+_FAR = 0.5
+"""Root mean square of a difference over that of the numbers from which on it is no rounding."""
+
+_MOST_NAMED = 3
 TAINTED = "its operands are infinite or no numbers"
 """Reason why a tensor cannot be judged."""
 
@@ -268,6 +272,25 @@ def executed(
         known = {place: tensors[name] for place, name in enumerate(names(op)) if name in tensors}
         judged += judge_call(op, call, known, closely=closely)
     return judged
+
+
+def across_a_gap(one: Judged, level: Level, tensors: Mapping[str, Array]) -> Judged:
+    """An op one of whose operands no file holds: a bug if its result is far from what the nearest known ones give.
+
+    Each op in between rounds, so nothing can be said of what is near.
+    """
+    if one.verdict != "unknown" or NOT_KNOWN not in one.reason or one.name not in tensors:
+        return one
+    expected, gap = level.from_nearest(one.name, tensors)
+    actual = wide(tensors[one.name]).reshape(-1)
+    if expected is None or expected.size != actual.size:
+        return one
+    error, middle = actual - expected.reshape(-1), (actual + expected.reshape(-1)) / 2
+    if not np.isfinite(error).all() or not rms(error) > _FAR * rms(middle):
+        return one
+    through = ", ".join(f"{op.name} at line {op.line}" for op in gap[:-1][-_MOST_NAMED:])
+    reason = f"far from what the nearest known tensors give through {through}"
+    return replace(one, verdict="bug", reason=reason, error=rms(error), reach=rms(expected))
 
 
 def judge_call(

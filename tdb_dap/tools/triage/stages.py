@@ -13,11 +13,10 @@ from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.registry import chips
-from tdb_dap.tools.golden.bounds import rms
 from tdb_dap.tools.golden.files.compilation import Files
 from tdb_dap.tools.golden.files.stage_files import text_of
-from tdb_dap.tools.golden.judging import Judged, executed
-from tdb_dap.tools.golden.level import NOT_KNOWN, Level, wide
+from tdb_dap.tools.golden.judging import Judged, across_a_gap, executed
+from tdb_dap.tools.golden.level import Level, wide
 from tdb_dap.tools.golden.lowering import lowered
 
 IMPORTED, TOP, TPU, MODEL = "as imported", "top", "tpu", "bmodel"
@@ -34,10 +33,6 @@ NOT_JUDGED = "tensors in it are not judged"
 _LIKE = 0.05
 """Relative difference up to which two implementations of an op that is not known may differ."""
 
-_FAR = 0.5
-"""Root mean square of a difference over that of the numbers from which on it is no rounding."""
-
-_MOST_NAMED = 3
 _SAME = 1e-5
 """Relative difference up to which two stages have had the same input."""
 
@@ -153,25 +148,6 @@ def held_against(one: Judged, level: Level | None, tensors: Mapping[str, Array],
     return replace(one, verdict="bug", reason=reason, error=error, reach=reach)
 
 
-def _across_a_gap(one: Judged, level: Level, tensors: Mapping[str, Array]) -> Judged:
-    """An op one of whose operands no file holds: a bug if its result is far from what the nearest known ones give.
-
-    Each op in between rounds, so nothing can be said of what is near.
-    """
-    if one.verdict != "unknown" or NOT_KNOWN not in one.reason or one.name not in tensors:
-        return one
-    expected, gap = level.from_nearest(one.name, tensors)
-    actual = wide(tensors[one.name]).reshape(-1)
-    if expected is None or expected.size != actual.size:
-        return one
-    error, middle = actual - expected.reshape(-1), (actual + expected.reshape(-1)) / 2
-    if not np.isfinite(error).all() or not rms(error) > _FAR * rms(middle):
-        return one
-    through = ", ".join(f"{op.name} at line {op.line}" for op in gap[:-1][-_MOST_NAMED:])
-    reason = f"far from what the nearest known tensors give through {through}"
-    return replace(one, verdict="bug", reason=reason, error=rms(error), reach=rms(expected))
-
-
 def stages(files: Files) -> list[Stage]:
     """The stages before the bmodel, each judged against its ops and against the stage before."""
     # What the last command was given may be another input than the one that the model was imported with.
@@ -183,7 +159,7 @@ def stages(files: Files) -> list[Stage]:
             continue
         if stage.tensors:
             judged = executed(stage.level, stage.tensors) if not stage.is_foreign else []
-            stage.executed = [_across_a_gap(one, stage.level, stage.tensors) for one in judged]
+            stage.executed = [across_a_gap(one, stage.level, stage.tensors) for one in judged]
             if before is not None and before.level is not None:
                 stage.input_differs = _other_input(before, stage)
             if before is not None and before.level is not None and not stage.is_foreign:

@@ -19,10 +19,12 @@ from tdb_dap.tools.check.schema import ROUNDED, Blame, Key, Numbers, Row, Shadow
 
 if TYPE_CHECKING:
     from tdb_dap.tools.golden.judging import Judged
+    from tdb_dap.tools.golden.level import Level
     from tdb_dap.tools.shadow.shadow import Shadow
 
 _COLUMNS = ("line", "op", "tensor", "chip", "expected", "ideal", "made here", "inherited", "means")
 _MOST = 8
+_MOST_BETWEEN = 16
 _MOVES = ("tpu.Load", "tpu.Store")
 _NEARLY_ALL = 0.9999
 _LOADED = "load_"
@@ -118,6 +120,8 @@ def without_accumulated(
     failed = {row.name.removeprefix(_LOADED) for row in rows if row.verdict == "fail"}
     ops = {op.line: op for name in failed if (op := shadow.level.by_name.get(name)) is not None}
     judged = executed(shadow.level, tensors, [ops[line] for line in sorted(ops)], closely=False)
+    equal = {row.name for row in rows if row.verdict == "pass"} - failed
+    contradicted = {name: text for name in failed if (text := _contradiction(shadow.level, tensors, name, equal))}
     explained = {one.name for one in judged if one.verdict in ("exact", "quantisation", "overflow")}
     far = {row.name for row in rows if row.name in outputs and row.numbers is not None and not _is_like(row.numbers)}
     chip, right = _chip_of(shadow, looked), frozenset[str]()
@@ -128,8 +132,53 @@ def without_accumulated(
         keys = right_alone(unjudged) if unjudged else ()
         more = frozenset(row.name for row in unjudged if row.key in keys)
         if not more:
-            return _without_lost(rows, settled, far)
+            return _of_the_reference(shadow, _without_lost(rows, settled, far), chip, contradicted)
         right |= more
+
+
+def _contradiction(level: Level, tensors: Mapping[str, Array], name: str, equal: Collection[str]) -> str:
+    """A tensor of the reference that does not follow from its others, and why; empty if there is none.
+
+    It is looked for from ``name`` backwards, up to the tensors ``equal`` to those of the chip.
+    """
+    from tdb_dap.tools.golden.judging import across_a_gap, executed  # as above
+
+    waiting, seen = [name], set[str]()
+    while waiting and len(seen) < _MOST_BETWEEN:
+        name = waiting.pop(0)
+        op = level.by_name.get(name)
+        if op is None or name in seen:
+            continue
+        seen.add(name)
+        for one in executed(level, tensors, [op], closely=False):
+            verdict = across_a_gap(one, level, tensors)
+            if verdict.name == name and verdict.verdict == "bug":
+                return f"{name} is {verdict.reason}"
+        waiting += [before for before in level.operand_names(op) if before in tensors and before not in equal]
+    return ""
+
+
+def _of_the_reference(
+    shadow: Shadow, rows: Sequence[Row], chip: Mapping[str, Array], contradicted: Mapping[str, str]
+) -> list[Row]:
+    """The rows; those that fail say so where the reference is wrong by itself, and the op is not.
+
+    ``contradicted``: rows of tensors that the reference contradicts, and where.
+    """
+    settled = []
+    for row in rows:
+        name = row.name.removeprefix(_LOADED)
+        if row.verdict == "fail" and row.blame is None and name in contradicted and name in chip:
+            judged = shadow.judged(name, chip)
+            if judged is None or judged.verdict == "unknown":
+                is_right = _is_near(shadow, name, row.dtype, chip, chip[name])
+            else:
+                is_right = judged.verdict != "bug"
+            if is_right:
+                text = f"the op does what it says; the reference does not: its {contradicted[name]}"
+                row = replace(row, blame=Blame(kind="unclear", line=0, text=text))
+        settled.append(row)
+    return settled
 
 
 def is_own(context: Path, reference: Path | None) -> bool:

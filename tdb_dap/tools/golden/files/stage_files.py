@@ -176,7 +176,7 @@ def _made_from(texts: Sequence[Text], lowered: Text | None, model: str) -> Text 
 
 
 def _ends(name: str) -> Iterator[int]:
-    """Where what may be the name of a layer ends in that of one of its parts."""
+    """Ends of all that may be the name of a layer, in that of one of its parts."""
     yield from (match.start() for match in re.finditer("__", name))
     yield len(name)
 
