@@ -112,6 +112,27 @@ def test_what_is_no_integer_counts_as_zero_when_it_is_requantised(chip: str) -> 
     assert row(chip, "quant.rq1", {"input": f32(1, -2)}, opd0_prec=2, res0_prec=4, **values) == [7, 7]
 
 
+@each(
+    ("chip", "sign", "one", "expected"),
+    [
+        ("BM1684X2", 0, 0x3C00, [0x7BFF, 0xFBFF, 0]),
+        ("BM1684X2", 1, 0x3F80, [0x7F80, 0xFF80, 0x7FFF]),
+        ("CV184X", 0, 0x3F80, [0x7F7F, 0xFF7F, 0x7FFF]),
+    ],
+)
+def test_infinite_matrix_products_in_a_symmetric_range(chip: str, sign: int, one: int, expected: list[int]) -> None:
+    """f16 by the sign of the formats on BM1684X2, where bf16 has no such range."""
+    infinity = 0x7C00 if one == 0x3C00 else 0x7F80
+    left = np.array([infinity, infinity | 0x8000, infinity | 1])
+    format_ = 1 if chip == "BM1684X2" else 5
+    codes = {"opd0_prec": format_, "opd1_prec": format_, "res0_prec": format_, "opd2_prec": 2, "opd2_const": 1}
+    signs = {"opd0_sign": sign, "opd1_sign": sign, "res0_sign": sign}
+    sizes = {"res0_c": 3, "res0_w": 1, "opd1_c": 1, "opd1_w": 1}
+    values = {**PLACES, **codes, **signs, **sizes, "opd2_addr": 0, "sym_range": 1, "opd5_const": 1}
+    result = words(chip_named(chip), "mm2.nn", {"left": left, "right": np.array([one])}, **values)[0]
+    assert result.tolist() == expected
+
+
 BYTES = {"tsk_opd_num": 2, "opd0_sign": 1, "opd1_sign": 1, "opd0_prec": 0, "opd1_prec": 0, "res0_prec": 0}
 
 
