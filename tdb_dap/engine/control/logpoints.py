@@ -68,7 +68,7 @@ def _formatted(value: Value, format_: str) -> str:
     """Every element in the format; long arrays shortened as NumPy does it."""
     try:
         if not value.shape:
-            return format(value.array[()].item(), format_)
+            return format(value.array.tolist(), format_)
         return np.array2string(
             value.array,
             threshold=_MOST_ELEMENTS,
