@@ -193,9 +193,9 @@ def multiply_on_lanes(x: Operation) -> Array:
         total = _sums(x, left, float32.operand(b, right.dtype), None if old is None else old.numbers)
         if left.dtype.itemsize == 1:
             return scaled(x, total, _column_scale(x))
-        words = encoded(rectified(x, total), x.dtype)
+        stored = encoded(rectified(x, total), x.dtype)
         is_limited = x.dtype.name in x.rules.symmetric_products
-        return limited(x, words, "mm2" in x.rules.keeps_sum_nan) if is_limited else words
+        return limited(x, stored, "mm2" in x.rules.keeps_sum_nan) if is_limited else stored
     a, zero = _spread(left, _shape(f, "left")), _zero_points(x)
     centred = b.astype(np.int64) - zero if zero.any() else b
     a, b = (centred, a) if f.sub == op.TT else (a, centred)
