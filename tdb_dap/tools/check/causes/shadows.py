@@ -18,6 +18,7 @@ from tdb_dap.tools.check.results import Looked
 from tdb_dap.tools.check.schema import ROUNDED, Blame, Key, Numbers, Row, Shadows
 
 if TYPE_CHECKING:
+    from tdb_dap.engine.source.mlir_file import MlirOp
     from tdb_dap.tools.golden.judging import Judged
     from tdb_dap.tools.golden.level import Level
     from tdb_dap.tools.shadow.shadow import Shadow
@@ -120,8 +121,6 @@ def without_accumulated(
     failed = {row.name.removeprefix(_LOADED) for row in rows if row.verdict == "fail"}
     ops = {op.line: op for name in failed if (op := shadow.level.by_name.get(name)) is not None}
     judged = executed(shadow.level, tensors, [ops[line] for line in sorted(ops)], closely=False)
-    equal = {row.name for row in rows if row.verdict == "pass"} - failed
-    contradicted = {name: text for name in failed if (text := _contradiction(shadow.level, tensors, name, equal))}
     explained = {one.name for one in judged if one.verdict in ("exact", "quantisation", "overflow")}
     far = {row.name for row in rows if row.name in outputs and row.numbers is not None and not _is_like(row.numbers)}
     chip, right = _chip_of(shadow, looked), frozenset[str]()
@@ -132,50 +131,62 @@ def without_accumulated(
         keys = right_alone(unjudged) if unjudged else ()
         more = frozenset(row.name for row in unjudged if row.key in keys)
         if not more:
-            return _of_the_reference(shadow, _without_lost(rows, settled, far), chip, contradicted)
+            equal = {row.name for row in rows if row.verdict == "pass"} - failed
+            contradictions = _Contradictions(shadow.level, tensors, equal)
+            return _of_the_reference(shadow, _without_lost(rows, settled, far), chip, contradictions)
         right |= more
 
 
-def _contradiction(level: Level, tensors: Mapping[str, Array], name: str, equal: Collection[str]) -> str:
-    """A tensor of the reference that does not follow from its others, and why; empty if there is none.
+class _Contradictions:
+    """Tensors of a reference that do not follow from its others. ``equal``: those that the chip has, too."""
 
-    It is looked for from ``name`` backwards, up to the tensors ``equal`` to those of the chip.
-    """
-    from tdb_dap.tools.golden.judging import across_a_gap, executed  # as above
+    def __init__(self, level: Level, tensors: Mapping[str, Array], equal: Collection[str]) -> None:
+        self._level = level
+        self._tensors = tensors
+        self._equal = equal
+        self._known: dict[str, str] = {}
 
-    waiting, seen = [name], set[str]()
-    while waiting and len(seen) < _MOST_BETWEEN:
-        name = waiting.pop(0)
-        op = level.by_name.get(name)
-        if op is None or name in seen:
-            continue
-        seen.add(name)
-        for one in executed(level, tensors, [op], closely=False):
-            verdict = across_a_gap(one, level, tensors)
-            if verdict.name == name and verdict.verdict == "bug":
-                return f"{name} is {verdict.reason}"
-        waiting += [before for before in level.operand_names(op) if before in tensors and before not in equal]
-    return ""
+    def before(self, name: str) -> str:
+        """The first one from a tensor backwards, and why it is one; empty if there is none near."""
+        waiting, seen = [name], set[str]()
+        while waiting and len(seen) < _MOST_BETWEEN:
+            name = waiting.pop(0)
+            op = self._level.by_name.get(name)
+            if op is None or name in seen:
+                continue
+            seen.add(name)
+            if name not in self._known:
+                self._known[name] = self._contradiction(name, op)
+            if self._known[name]:
+                return self._known[name]
+            names = self._level.operand_names(op)
+            waiting += [before for before in names if before in self._tensors and before not in self._equal]
+        return ""
+
+    def _contradiction(self, name: str, op: MlirOp) -> str:
+        from tdb_dap.tools.golden.judging import across_a_gap, executed  # as above
+
+        judged = executed(self._level, self._tensors, [op], closely=False)
+        verdicts = [across_a_gap(one, self._level, self._tensors) for one in judged if one.name == name]
+        return next((f"{name} is {one.reason}" for one in verdicts if one.verdict == "bug"), "")
 
 
 def _of_the_reference(
-    shadow: Shadow, rows: Sequence[Row], chip: Mapping[str, Array], contradicted: Mapping[str, str]
+    shadow: Shadow, rows: Sequence[Row], chip: Mapping[str, Array], contradictions: _Contradictions
 ) -> list[Row]:
-    """The rows; those that fail say so where the reference is wrong by itself, and the op is not.
-
-    ``contradicted``: rows of tensors that the reference contradicts, and where.
-    """
+    """The rows; those that fail say so where the reference is wrong by itself, and the op is not."""
     settled = []
     for row in rows:
         name = row.name.removeprefix(_LOADED)
-        if row.verdict == "fail" and row.blame is None and name in contradicted and name in chip:
+        waits = row.verdict == "fail" and row.blame is None and name in chip
+        if waits and (contradiction := contradictions.before(name)):
             judged = shadow.judged(name, chip)
             if judged is None or judged.verdict == "unknown":
                 is_right = _is_near(shadow, name, row.dtype, chip, chip[name])
             else:
                 is_right = judged.verdict != "bug"
             if is_right:
-                text = f"the op does what it says; the reference does not: its {contradicted[name]}"
+                text = f"the op does what it says; the reference does not: its {contradiction}"
                 row = replace(row, blame=Blame(kind="unclear", line=0, text=text))
         settled.append(row)
     return settled
