@@ -50,7 +50,7 @@ class Rules(Conventions, frozen=True, eq=False):
     finite and NaNs zero in arithmetic of elements and sums over windows, and NaNs zero in maximum and minimum over a
     window; ``symmetric_sums``: the same for 16-bit floats in convolutions and matrix products, but NaNs stay in the
     families ``keeps_sum_nan``; ``symmetric_products``: results of matrix products for which it does;
-    ``finite_casts``: the same for casts from float32, by the formats of results;
+    ``finite_casts``: the same for casts from float32 and integers, by the formats of results;
     ``limits_window_sums``: ``sym_range`` counts for integer sums over windows and in convolutions;
     ``rotates``: ``kernel_rotate`` has an effect;
     ``signs_distance``: a distance of zero keeps the sign of right - left;

@@ -136,6 +136,14 @@ def test_infinite_matrix_products_in_a_symmetric_range(chip: str, sign: int, one
 BYTES = {"tsk_opd_num": 2, "opd0_sign": 1, "opd1_sign": 1, "opd0_prec": 0, "opd1_prec": 0, "res0_prec": 0}
 
 
+@pytest.mark.parametrize("chip", ["BM1684X2", "SG2380"])
+def test_integers_beyond_f16_are_finite_in_a_symmetric_range(chip: str) -> None:
+    values = {"tsk_opd_num": 1, "opd0_prec": 4, "opd0_sign": 1, "res0_prec": 1, "sym_range": 1, "opd2_n_str": 1}
+    given = {"left": np.array([1 << 30, -(1 << 30), 2]) & 0xFFFFFFFF}
+    assert row(chip, "arith.cast", given, **values) == [0x7BFF, 0xFBFF, 0x4000]
+    assert row(chip, "arith.cast", given, **{**values, "sym_range": 0}) == [0x7C00, 0xFC00, 0x4000]
+
+
 @each(
     ("chip", "expected"),
     [

@@ -84,7 +84,7 @@ def _cast(x: Operation, bits: Array) -> Array:
 
 def _limited_cast(x: Operation, words: Array) -> Array:
     left, rules = x["left"], x.rules
-    if left.dtype is F32 and x.fields.sym_range and x.dtype.name in rules.finite_casts:
+    if (left.dtype is F32 or not left.dtype.is_float) and x.fields.sym_range and x.dtype.name in rules.finite_casts:
         return finite_half(words, x.dtype)
     # Between floats only float32 is limited; to_float8 has seen to the 8-bit floats.
     kept = left.dtype.is_float and x.dtype.is_float and (left.dtype is not F32 or x.dtype in (F32, *FLOATS8))

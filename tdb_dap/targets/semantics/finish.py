@@ -13,6 +13,9 @@ from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_AWAY, HALF_EVEN, HALF_U
 from tdb_dap.targets.families import convolution as op
 from tdb_dap.targets.semantics.registry import Operation
 
+_WORD = 64
+"""Bits of a product that is shifted."""
+
 
 def rectified(x: Operation, total: Array, nan_by_sign: bool = False, keeps_nan: bool = False) -> Array:
     """y > 0 ? y : 0 if the command says so (floats, before the final rounding).
@@ -121,6 +124,8 @@ def requantisation(
             multiplier = words[..., :1]
             amount = SI8.decode(words[..., 1:].astype(np.uint8)).astype(np.int64)
             zero = words[..., 1:] >> 16
+        if x.rules.loses_shifted and np.max(amount) >= _WORD:
+            raise NotSimulated(f"a sum that is shifted to the left by {int(np.max(amount))} bits is not known")
         # Emulators add the zero point after the limits, and wrap.
         if x.dtype.itemsize == 4 and (table is not None or zero):
             raise NotSimulated("requantisation to 32 bits with a zero point is not simulated yet")

@@ -98,9 +98,21 @@ def multiply(x: Operation) -> Array:
         held = SI32 if signed_factors or f.opd2_sign else UI32
         if f.rq:
             total = held.decode(held.encode(total)).astype(np.int64)
+        elif x.dtype is UI32 and x.rules.unsigned_words:
+            _refuse_large_words(x, total, signed_factors)
         return requantized(x, total, wraps=True, holds_32_bits=False)
     limited_to = _short_dtype(x)
     return x.dtype.encode(total if limited_to is None else saturate(total, limited_to))
+
+
+def _refuse_large_words(x: Operation, total: Array, signed_factors: bool) -> None:
+    """NotSimulated for numbers of 32 bits without a sign, which chips take for signed ones, or not."""
+    old, bias = x.get("old"), x["bias"]
+    added = [] if old is None else [old.bits]
+    added += [] if x.fields.opd2_sign else [bias.bits]
+    is_large = bool((total > SI32.maximum).any()) and (signed_factors or old is not None)
+    if is_large or any((bits.astype(np.int64) > SI32.maximum).any() for bits in added):
+        raise NotSimulated("mm.normal: sums beyond 31 bits as ui32 are not known")
 
 
 def _short_dtype(x: Operation) -> DType | None:
