@@ -60,7 +60,8 @@ def access_rows(commands: Commands) -> AccessRows:
             return _unpacked(msgspec.msgpack.decode(data, type=_File), geometry)
     rows = AccessRows.of(commands)
     if all(view.geometry is geometry for view in rows.views.kinds):
-        file.save(msgspec.msgpack.encode(_packed(rows)))
+        with suppress(OverflowError):
+            file.save(msgspec.msgpack.encode(_packed(rows)))
     return rows
 
 
@@ -71,9 +72,9 @@ def _file_of(commands: Commands) -> KeptFile | None:
         return None
     try:
         hosts = [_host_operands(commands[int(ordinal)]) for ordinal in np.flatnonzero(encoded.kinds < 0)]
-    except NotSimulated:
+        others = (_build(), target.identity.encode(), msgspec.msgpack.encode(hosts))
+    except (NotSimulated, OverflowError):  # or an address that no memory has
         return None
-    others = (_build(), target.identity.encode(), msgspec.msgpack.encode(hosts))
     return KeptFile("rows", encoded.digest(target.kind_size, *others)) if encoded.kinds.size else None
 
 
