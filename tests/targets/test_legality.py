@@ -361,6 +361,7 @@ def test_a_move_without_any_size_passes_time_on_some_chips(name: str, passes: bo
     text = chip.illegal(command(chip, "dma.tensor", **fields))
     assert ("its source has no elements" in text) is not passes
     assert passes == (text == "")
+    assert "its source has no elements" in chip.illegal(command(chip, "dma.tensor", **{**fields, "stride_enable": 1}))
 
 
 @pytest.mark.parametrize(("image", "zero", "legal"), [(0, 255, 1), (0, 256, 0), (0, -128, 1), (6, 15, 1), (6, -9, 0)])

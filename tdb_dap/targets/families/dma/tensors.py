@@ -191,10 +191,13 @@ def takes_every_lane(bound: Bound) -> str:
 
 
 def _has_some_elements(bound: Bound) -> str:
-    """A move has elements; on some chips one without any size has none, as the firmware has them to pass time."""
-    views = (*bound.operands.values(), *bound.results.values())
+    """A move has elements; on some chips one without any size has none, as the firmware has them to pass time.
+
+    One with steps is refused: emulators end there.
+    """
+    f, views = bound.fields, (*bound.operands.values(), *bound.results.values())
     is_idle = not any(any(view.shape) for view in views if isinstance(view, View))
-    return "" if is_idle and bound.fields.conventions.idles_by_moves else has_elements(bound)
+    return "" if is_idle and f.conventions.idles_by_moves and not f.stride_enable else has_elements(bound)
 
 
 def has_rows_apart(bound: Bound) -> str:
