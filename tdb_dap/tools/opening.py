@@ -201,7 +201,11 @@ def _names_of_several(records: Iterable[OpRecord]) -> frozenset[str]:
         if bytes(record.raw.results).count(b'"name"') < 2:
             continue  # most ops: to decode them all takes time
         places: dict[str, int] = {}
-        for result in record.results:
+        try:
+            results = record.results
+        except BadInput:  # told where it is looked at
+            continue
+        for result in results:
             if places.setdefault(result.name, result.address) != result.address:
                 names.add(result.name)
     return frozenset(names)
