@@ -9,7 +9,7 @@ import pytest
 
 from tdb_dap.tools.golden.activations import gelu, gelu_by_tanh
 from tdb_dap.tools.golden.formats import rounded
-from tdb_dap.tools.golden.judging import executed
+from tdb_dap.tools.golden.judging import across_a_gap, executed
 from tdb_dap.tools.golden.level import Level
 from tdb_dap.tools.golden.lowering import lowered
 from tests.made_compilation import Made, dense
@@ -127,3 +127,36 @@ def test_a_bias_that_is_cut_off_is_named(bias: int, verdict: str, tmp_path: Path
     assert one.verdict == verdict
     cut = "; the bias of channel 0 ends at -32,768, where i16 ends: keep the op in float"
     assert one.reason.endswith(cut) == (verdict == "bug")
+
+
+ACROSS = """module @net {{
+  func.func @main(%arg0: tensor<3x40xf32>) -> tensor<3x{size}xf32> {{
+    %0 = "top.Input"(%arg0) : (tensor<3x40xf32>) -> tensor<3x40xf32> loc("x")
+    {op} : (tensor<3x40xf32>) -> {types} loc("lost")
+    %2 = "top.Relu"(%values) {{relu_limit = -1.0 : f64}} : (tensor<3x{size}xf32>) -> tensor<3x{size}xf32> loc("y")
+    return %2 : tensor<3x{size}xf32>
+  }}
+}}
+"""
+CHOSEN = '%values, %indices = "top.TopK"(%0) {K = 5 : i64, axis = 1 : i64, largest = true, sorted = true}'
+LOST = {
+    "top.Sigmoid": ('%values = "top.Sigmoid"(%0)', 40, "tensor<3x40xf32>", "bug"),
+    "top.TopK": (CHOSEN, 5, "(tensor<3x5xf32>, tensor<3x5xf32>)", "unknown"),
+}
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_what_is_far_across_a_lost_result_is_a_bug_unless_it_was_chosen(lost: str, tmp_path: Path) -> None:
+    op, size, types, verdict = LOST[lost]
+    path = tmp_path / "net.mlir"
+    path.write_text(ACROSS.format(op=op, size=size, types=types), "utf-8")
+    level = Level("top", path)
+    x = np.random.default_rng(0).normal(size=(3, 40))
+    tensors, missing = level.run({"x": x}, is_rounded=True)
+    assert not missing
+    right, wrong = tensors["y"], tensors["y"][:, ::-1] * 3
+    for y, expected in ((right, "unknown"), (wrong, verdict)):
+        known = {"x": x, "y": y}
+        [one] = executed(level, known, [level.by_name["y"]])
+        assert one.verdict == "unknown"
+        assert across_a_gap(one, level, known).verdict == expected
