@@ -26,7 +26,7 @@ from tdb_dap.targets.arithmetic.rounding import convert, converted_at_once, to_f
 from tdb_dap.targets.arithmetic.shifts import DOWN, HALF_EVEN, HALF_UP, saturate, shift, stepped
 from tdb_dap.targets.arithmetic.stored import Stored, Value
 from tdb_dap.targets.families import arithmetic as op
-from tdb_dap.targets.kernel.constants import Condition, Limit, Operator
+from tdb_dap.targets.kernel.constants import LARGEST_STORED_SHIFT, Condition, Limit, Operator
 from tdb_dap.targets.semantics.finish import finite_half
 from tdb_dap.targets.semantics.registry import Operation, semantics
 
@@ -117,7 +117,7 @@ def invert(x: Operation) -> Array:
     return x.dtype.encode(~x["left"].numbers.astype(np.int64))
 
 
-_MOST_SHIFTED = 31
+_MOST_SHIFTED = LARGEST_STORED_SHIFT
 """Largest amount of a shift of 32 bits."""
 
 _SIGNED, _UNSIGNED = {1: SI8, 2: SI16, 4: SI32}, {1: UI8, 2: UI16, 4: UI32}
