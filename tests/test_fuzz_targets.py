@@ -58,6 +58,7 @@ BROKE = {
     "a list of lists of different lengths": ("expression", b"%16,16"),
     "a format that is a billion wide": ("log message", b"{R0:f32[4]:>1077777777777777777777}"),
     "a subnet whose tensors are beyond 64 bits": ("model", b"\x01\x30\x22\xa8\x01\x01\x00\xb7\x63\x86"),
+    "a tensor of more channels than lanes can hold": ("expression", b"R0:f32[732777777,777737,80][777380][0]"),
     "a number of many digits, in a format": ("log message", b"{2222222222222222222222:>10}"),
     "a field of a message with a line end in its name": (
         "remote client",

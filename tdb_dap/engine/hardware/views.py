@@ -378,6 +378,8 @@ def _lane_runs(geometry: Geometry, first_lane: int, channels: int, mask: int | N
 def _four_axes(view: View, shape: tuple[int, int, int, int], strides: tuple[int, ...]) -> list[Segment]:
     geometry, itemsize = view.geometry, view.dtype.itemsize
     n, channels, h, w = shape
+    if channels > 1 << 22:  # commands count them in 16 bits
+        raise BadAccess(f"%{view.name}: {channels:,} channels are more than any local memory holds")
     first_lane, byte = divmod(view.address, geometry.lane_bytes)
     first_lane %= geometry.lanes
     parts: list[Segment] = []
