@@ -327,7 +327,7 @@ def test_a_reference_that_contradicts_itself_is_told_from_a_wrong_op(toy: Compil
     check = ("check", toy.context, "--inputs", toy.folder / "toy_in_f32.npz", "--reference", toy.tpu_outputs)
     done = tdb_dap(*check)
     text = (
-        "the op does what it says; the reference does not: its mul10_Mul is far from what the nearest known tensors "
+        "the op is right, the reference is not: its mul10_Mul is far from what the nearest known tensors "
         "give through tpu.Conv2D at line 13"
     )
     assert done.returncode == 1

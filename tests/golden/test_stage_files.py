@@ -114,8 +114,8 @@ def test_layers_may_have_the_sign_of_a_part_in_their_names(unlisted: Compiled) -
     for path in unlisted.folder.rglob("*.mlir"):
         text = path.read_text("utf-8")
         path.write_text(text.replace('loc("', 'loc("If_0_then_branch__Inline_0__/'), "utf-8")
-    found = names(unlisted, unlisted.context)
-    assert (found["origin_mlir"], found["top_mlir"]) == ("toy_origin.mlir", "toy.mlir")
+    texts = names(unlisted, unlisted.context)
+    assert (texts["origin_mlir"], texts["top_mlir"]) == ("toy_origin.mlir", "toy.mlir")
 
 
 def test_a_calibration_table_is_identified_by_its_layers(unlisted: Compiled) -> None:

@@ -452,12 +452,12 @@ def clamp(x: Operation) -> Array:
 def shift_words(x: Operation) -> Array:
     """left shifted by right: positive to the left, negative to the right with rounding.
 
-    logicShift takes left as unsigned; cshift: see ``_rotated``. The amount has a sign, whatever its format says; to the
-    left by 32 or more: see ``Rules.loses_shifted``.
+    logicShift takes left as unsigned; cshift: see ``_rotated``. Amounts have a sign; see ``Rules.loses_shifted``, too.
     """
     x.require_integers("left", "right")
     left, right = x["left"], x["right"]
-    amount = _SIGNED[right.dtype.itemsize].decode(right.bits).astype(np.int64)
+    half = 1 << right.dtype.bits - 1
+    amount = (right.numbers.astype(np.int64) + half) % (2 * half) - half
     if x.fields.sub != op.ROTATE and right.is_constant:
         at_once = _shifted_by_constant(x, int(amount.reshape(-1)[0]))
         if at_once is not None:

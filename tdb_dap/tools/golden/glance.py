@@ -144,13 +144,8 @@ def verdict_within(actual: Array, exact: Array, inner: Array, kind: TensorType, 
     try:
         with np.errstate(all="ignore"):
             for part in _parts(actual, exact, kind, mode):
-                verdict, error, cost, steps, bound = (
-                    "quantisation",
-                    part.error,
-                    part.cost,
-                    part.steps,
-                    bounds[part.place],
-                )
+                verdict, bound = "quantisation", bounds[part.place]
+                error, cost, steps = part.error, part.cost, part.steps
                 if not (np.abs(error) <= PEAK * np.maximum(steps, np.abs(cost)) + bound).all():
                     return ""
                 plain = bound <= LITTLE * steps

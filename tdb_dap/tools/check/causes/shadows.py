@@ -186,7 +186,7 @@ def _of_the_reference(
             else:
                 is_right = judged.verdict != "bug"
             if is_right:
-                text = f"the op does what it says; the reference does not: its {contradiction}"
+                text = f"the op is right, the reference is not: its {contradiction}"
                 row = replace(row, blame=Blame(kind="unclear", line=0, text=text))
         settled.append(row)
     return settled
