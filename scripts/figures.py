@@ -45,16 +45,18 @@ def end(name: str) -> str:
     return f"<!-- {name}: end -->"
 
 
+def read(name: str, root: Path = ROOT) -> str:
+    """What is between the marks of a part; ValueError if its page does not have exactly one such part."""
+    page = root / PARTS[name].page
+    parts = re.findall(f"{re.escape(begin(name))}\n(.*?){re.escape(end(name))}", page.read_text("utf-8"), re.DOTALL)
+    if len(parts) != 1:
+        raise ValueError(f"{page}: {len(parts)} parts between the marks of {name}")
+    return str(parts[0])
+
+
 def write(name: str, lines: Sequence[str], root: Path = ROOT) -> None:
     """Put lines between the marks of a part; ValueError if its page does not have exactly one such part."""
     page = root / PARTS[name].page
-    pattern = f"{re.escape(begin(name))}\n.*?{re.escape(end(name))}"
-    text, count = re.subn(
-        pattern,
-        lambda _: "\n".join([begin(name), "", *lines, "", end(name)]),
-        page.read_text("utf-8"),
-        flags=re.DOTALL,
-    )
-    if count != 1:
-        raise ValueError(f"{page}: {count} parts between the marks of {name}")
-    page.write_text(text, "utf-8")
+    before = begin(name) + "\n" + read(name, root) + end(name)
+    after = "\n".join([begin(name), "", *lines, "", end(name)])
+    page.write_text(page.read_text("utf-8").replace(before, after), "utf-8")

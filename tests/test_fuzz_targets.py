@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import importlib.util
 import re
 import subprocess
@@ -10,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from scripts.robustness.fuzz_parsers.__main__ import Outcome, table
 from scripts.robustness.fuzz_parsers.one import load
-from scripts.robustness.fuzz_parsers.target import TARGETS, attempt
+from scripts.robustness.fuzz_parsers.target import TARGETS, Target, attempt
 
 load()
 
@@ -90,3 +92,20 @@ def test_the_sandbox_holds(event: str, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
     assert re.search("PermissionError|Escaped", done.stderr)
+
+
+def test_a_table_keeps_the_rows_of_targets_that_did_not_run() -> None:
+    npy, xz = (Outcome(name, "Bytes", 60, 2, 1, 1, 1, 1, 1, "") for name in ("npy", "xz"))
+    before = "\n".join(table([npy, xz], ""))
+    again = Outcome("npy", "Bytes", 3600, 1, 7, 1, 1, 1, 1, "a | b")
+    assert table([again], before)[2:] == [
+        "| npy | Bytes | 3,600 | 1 | 7 | 1 | 1 | 1 | 1 | a \\| b |",
+        "| xz | Bytes | 60 | 2 | 1 | 1 | 1 | 1 | 1 | no |",
+    ]
+
+
+def test_an_input_that_computes_for_too_long_breaks_the_rule() -> None:
+    slow = Target("slow", lambda _: collections.deque(range(1_000_000), 0).clear(), list, (), (), 1)
+    with pytest.raises(AssertionError, match="of processor time"):
+        attempt(slow, b"", longest=0.001)
+    attempt(slow, b"", longest=10)

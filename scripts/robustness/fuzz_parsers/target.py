@@ -13,6 +13,9 @@ from tdb_dap.system.interruption import Interrupted, asking
 LONGEST_ERROR = 1000
 """Characters of an error; names in it are cut."""
 
+LONGEST_SECONDS = 10.0
+"""Of processor time for one input: the wall clock would count what other programs do."""
+
 TARGETS: dict[str, Target] = {}
 
 
@@ -47,9 +50,10 @@ def target(
     return declare
 
 
-def attempt(target: Target, data: bytes) -> None:
+def attempt(target: Target, data: bytes, longest: float = LONGEST_SECONDS) -> None:
     """One execution; whatever it raises is against the rule."""
     known: tuple[type[Exception], ...] = (TdbError, *target.errors)
+    start = time.process_time()
     try:
         target.run(data)
     except known as error:
@@ -57,6 +61,8 @@ def attempt(target: Target, data: bytes) -> None:
         assert text, "an error without a word"
         assert "\n" not in text, f"an error of several lines: {text!r}"
         assert len(text) <= LONGEST_ERROR, f"an error of {len(text):,} characters: {text[:200]!r}"
+    seconds = time.process_time() - start
+    assert seconds <= longest, f"{seconds:.1f} s of processor time"
 
 
 @contextmanager
@@ -65,8 +71,8 @@ def for_a_moment(seconds: float = 2.0) -> Iterator[None]:
 
     That they can be given up, as by a user who pauses the run, is what is asked of them.
     """
-    end = time.monotonic() + seconds
-    with suppress(Interrupted), asking(lambda: time.monotonic() > end):
+    end = time.process_time() + seconds
+    with suppress(Interrupted), asking(lambda: time.process_time() > end):
         yield
 
 
