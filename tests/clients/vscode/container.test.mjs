@@ -78,14 +78,11 @@ describe("the container TPU", () => {
   });
 
   step("shows the graph, the timeline and the memory with one adapter, which ends with the last of them", async () => {
-    await row("Graph").click();
-    await workbench.webview(".node, svg", "ops");
+    await workbench.opened(row("Graph"), ".node, svg", "ops");
     await workbench.shot("container-graph");
-    await row("Timeline").click();
-    await workbench.webview(".ranking", "cycles");
+    await workbench.opened(row("Timeline"), ".ranking", "cycles");
     await workbench.shot("container-timeline");
-    await row("Chip Memory").click();
-    await workbench.webview(".resident", "58 commands, not running");
+    await workbench.opened(row("Chip Memory"), ".resident", "58 commands, not running");
     await workbench.shot("container-memory");
     await workbench.command("TDB: Show Compare Table");
     const compare = await workbench.webview("button.primary", "This model is not running");
@@ -97,8 +94,7 @@ describe("the container TPU", () => {
   });
 
   step("shows a model anew that is compiled while it is looked at", async () => {
-    await row("Chip Memory").click();
-    await workbench.webview(".resident", "58 commands, not running");
+    await workbench.opened(row("Chip Memory"), ".resident", "58 commands, not running");
     const [before] = adapters();
     const model = join(directory, "compilation.bmodel.xz");
     writeFileSync(model, readFileSync(model));
@@ -115,8 +111,7 @@ describe("the container TPU", () => {
       await Promise.all([page.waitForEvent("load"), workbench.command("Developer: Reload Window")]);
       await page.locator(".explorer-folders-view, .part.sidebar .monaco-list-row").first().waitFor({ timeout: 60_000 });
     };
-    await row("Graph").click();
-    await workbench.webview(".node, svg", "ops");
+    await workbench.opened(row("Graph"), ".node, svg", "ops");
     await reload();
     await workbench.webview(".node, svg", "ops", 60_000);
     await workbench.command("TDB: Show Compare Table");

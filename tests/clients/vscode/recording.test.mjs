@@ -156,14 +156,12 @@ describe("a recording of two nets", () => {
 
   step("has a timeline of what engines and host do, and a graph that fits", async () => {
     await workbench.openContainer();
-    await row("Timeline").click();
-    const timeline = await workbench.webview("table", "TIU busy");
+    const timeline = await workbench.opened(row("Timeline"), "table", "TIU busy");
     await timeline.getByText("MatMul c_Relu").first().waitFor();
     await workbench.shot("recording-timeline");
-    await row("Graph").click();
-    const graph = await workbench.webview("svg", "y_MatMul");
+    const graph = await workbench.opened(row("Graph"), "svg", "y_MatMul");
     await workbench.shot("recording-graph");
-    assert.ok(await graph.locator(".minimap").isHidden(), "all is in sight");
+    await graph.locator(".minimap").waitFor({ state: "hidden" }); // all is in sight
     await workbench.key("Control+Shift+D");
     await workbench.key("Shift+F5");
     await workbench.ended();

@@ -260,6 +260,14 @@ export class Workbench {
     }, patience);
   }
 
+  /** Click on what opens a page, and again where a list was drawn anew under the pointer; the page. */
+  opened(target, selector, text = "") {
+    return eventually(`a view with ${selector} of a click`, async () => {
+      await target.click();
+      return this.webview(selector, text, PATIENCE / 3).catch(() => undefined);
+    }, 2 * PATIENCE);
+  }
+
   /** What axe finds serious or critical in a page: rule, element and what to do, each in a line. */
   async audit(page) {
     await page.evaluate(AXE);
