@@ -16,6 +16,7 @@ import time
 import zlib
 from collections import Counter, defaultdict
 from fnmatch import fnmatch
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from msgspec.structs import replace
 from scripts.robustness.fuzz_simulator.bench import Bench
 from scripts.robustness.fuzz_simulator.contents import KINDS
 from scripts.robustness.fuzz_simulator.fields import record
-from scripts.robustness.fuzz_simulator.mutants import BROKEN, walk
+from scripts.robustness.fuzz_simulator.mutants import BROKEN, mutants, neighbours, walk
 from scripts.robustness.fuzz_simulator.mutation import mutate
 from scripts.robustness.fuzz_simulator.report import is_open, operation, write
 from scripts.robustness.fuzz_simulator.seeds import Case, form_name, made_seeds, seeds_of
@@ -59,6 +60,9 @@ def main() -> int:
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N inexact cases of each operation")
     parser.add_argument("--fields", type=Path, metavar="FILE", help="record which unused fields have no effect")
     parser.add_argument("--mutants", type=int, default=0, metavar="N", help="damage N commands instead; see mutants.py")
+    parser.add_argument(
+        "--neighbours", type=int, default=0, metavar="BITS", help="try every number in each field of at most BITS bits"
+    )
     parser.add_argument("--write", action="store_true", help="keep the results in results.json")
     arguments = parser.parse_args()
     names = arguments.chips.upper().split(",")
@@ -77,12 +81,16 @@ def main() -> int:
             record(chip, bench, {**made_seeds(chip, seeds), **seeds}, arguments.fields, arguments.only)
             bench.close()
             continue
-        if arguments.mutants:
+        if arguments.mutants or arguments.neighbours:
             chosen = {each: found for each, found in seeds.items() if fnmatch(each, arguments.only)}
-            tally = walk(bench, chosen, arguments.mutants, arguments.seed, arguments.show)
+            random = np.random.default_rng(arguments.seed)
+            damaged = islice(mutants(chosen, random, bench.ddr_start), arguments.mutants)
+            if arguments.neighbours:
+                damaged = neighbours(chosen, random, bench.ddr_start, arguments.neighbours)
+            tally = walk(bench, damaged, random, arguments.show)
             bench.close()
             totals = sum(tally.values(), Counter())
-            print(f"{name}: {arguments.mutants:,} mutants: {dict(totals)}", flush=True)
+            print(f"{name}: {totals.total():,} mutants: {dict(totals)}", flush=True)
             failed = failed or any(totals[verdict] for verdict in BROKEN)
             continue
         rows = fuzz(chip, bench, arguments)

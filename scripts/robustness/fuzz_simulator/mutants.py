@@ -11,10 +11,8 @@ A mutant is a command of a model with one field, bit or byte changed. Nothing is
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from scripts.robustness.fuzz_simulator.bench import Bench
 from scripts.robustness.fuzz_simulator.contents import Random
@@ -52,15 +50,34 @@ def mutants(seeds: dict[str, list[Case]], random: Random, ddr_start: int) -> Ite
                 yield mutant
 
 
+def neighbours(seeds: dict[str, list[Case]], random: Random, ddr_start: int, bits: int) -> Iterator[Mutant]:
+    """Of each operation one command, with every other number in each field of at most so many bits."""
+    for name in sorted(seeds):
+        seed = seeds[name][int(random.integers(len(seeds[name])))]
+        variant = Variant(seed, random, "finite", ddr_start)
+        move_into_bench(variant)
+        case = with_registers(variant.finished(seed.kind), random)
+        before = case.instruction.decode(case.descriptor)
+        for field, _, width in _fields(case):
+            for value in range(1 << width if width <= bits else 0):
+                descriptor = case.instruction.encode(case.descriptor, **{field: value})
+                mutant = _made(case, bytes(descriptor), f"{shared_name(field)}: {before[field]} -> {value}")
+                if mutant is not None:
+                    yield mutant
+
+
+def _fields(case: Case) -> list[tuple[str, int, int]]:
+    """Names, positions and widths of the fields that a command has, but those that order commands."""
+    before = case.instruction.decode(case.descriptor)
+    names = before.keys() - {*case.chip.id_fields, *case.chip.dependency_fields}
+    return [each for each in case.instruction.fields if each[0] in names]
+
+
 def _damaged(case: Case, random: Random) -> Mutant | None:
     """The command with one field, bit or byte changed; None where that makes it no command at all."""
-    chip, instruction = case.chip, case.instruction
+    instruction = case.instruction
     before = instruction.decode(case.descriptor)
-    ids = {*chip.id_fields, *chip.dependency_fields}
-    descriptor, fields = (
-        bytearray(case.descriptor),
-        [each for each in instruction.fields if each[0] in before.keys() - ids],
-    )
+    descriptor, fields = bytearray(case.descriptor), _fields(case)
     name, position, width = fields[int(random.integers(len(fields)))]
     if random.random() < 0.5:
         bit = position + int(random.integers(width))
@@ -71,19 +88,24 @@ def _damaged(case: Case, random: Random) -> Mutant | None:
         choices = (0, 1, 2, most, value + 1, value - 1, 2 * value, value // 2, int(random.integers(min(most, 64) + 1)))
         value = choices[int(random.integers(len(choices)))] & most
         descriptor = bytearray(instruction.encode(case.descriptor, **{name: value}))
-    kind = chip.kind_of(case.engine, bytes(descriptor))
-    if bytes(descriptor) == case.descriptor or kind is None:
+    after = instruction.decode(bytes(descriptor)).get(name, 0)
+    return _made(case, bytes(descriptor), f"{shared_name(name)}: {before[name]} -> {after}")
+
+
+def _made(case: Case, descriptor: bytes, change: str) -> Mutant | None:
+    """None if nothing is changed, or the bytes are no command."""
+    kind = case.chip.kind_of(case.engine, descriptor)
+    if descriptor == case.descriptor or kind is None:
         return None
-    made = replace(case, kind=kind, descriptor=bytes(descriptor))
+    made = replace(case, kind=kind, descriptor=descriptor)
     if (
         made.instruction.size != len(descriptor)
         or made.instruction.register not in _known()
         or made.instruction.writes_registers
-        or chip.is_system(kind)
+        or case.chip.is_system(kind)
     ):
         return None
-    after = made.instruction.decode(made.descriptor).get(name, 0)
-    return Mutant(made, case, f"{shared_name(name)}: {before[name]} -> {after}")
+    return Mutant(made, case, change)
 
 
 def _known() -> frozenset[str]:
@@ -92,14 +114,11 @@ def _known() -> frozenset[str]:
     return frozenset(FAMILIES)
 
 
-def walk(bench: Bench, seeds: dict[str, list[Case]], count: int, seed: int, show: int) -> dict[str, Counter[str]]:
-    """Verdicts of ``count`` mutants by operation; prints up to ``show`` broken ones of each operation and field."""
-    random = np.random.default_rng(seed)
+def walk(bench: Bench, damaged: Iterable[Mutant], random: Random, show: int) -> dict[str, Counter[str]]:
+    """Verdicts of mutants by operation; prints up to ``show`` broken ones of each operation and field."""
     rows: dict[str, Counter[str]] = defaultdict(Counter)
     shown: Counter[str] = Counter()
-    for number, mutant in enumerate(mutants(seeds, random, bench.ddr_start)):
-        if number >= count:
-            break
+    for mutant in damaged:
         outcome = bench.run_mutant(mutant.case, mutant.sound, random)
         rows[mutant.case.name][outcome.verdict] += 1
         key = f"{mutant.case.name} {mutant.change.split(':')[0]} {outcome.verdict}"
