@@ -12,6 +12,7 @@ import pytest
 import tdb_dap
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, Region
+from tdb_dap.engine.hardware.target import Description
 from tdb_dap.errors import BadAccess, NotSimulated
 from tdb_dap.targets.chips.bm1684 import BM1684
 from tdb_dap.targets.declaration.instruction_set import Instruction
@@ -57,15 +58,19 @@ def instruction(mnemonic: str) -> Instruction:
     return next(i for i in BM1684.instruction_set.instructions if i.mnemonic == mnemonic)
 
 
+def described(mnemonic: str, values: Mapping[str, int]) -> Description:
+    """One command."""
+    form = instruction(mnemonic)
+    kind = BM1684.instruction_set.instructions.index(form)
+    return BM1684.describe(kind, form.encode(bytes(form.size), **values), 0, {})
+
+
 def execute(mnemonic: str, values: Mapping[str, int], words: Mapping[int, int] | None = None) -> Memory:
     """One command on memories of zeros, but for ``words`` of 16 bits at offsets in lane 0."""
     memory = Memory(BM1684.geometry, 1, [Region(0, np.zeros(64, np.uint8), "activations")])
     for offset, word in (words or {}).items():
         memory.local()[0, offset : offset + 2] = np.array([word], np.uint16).view(np.uint8)
-    form = instruction(mnemonic)
-    descriptor = form.encode(bytes(form.size), **values)
-    kind = BM1684.instruction_set.instructions.index(form)
-    BM1684.execute(BM1684.describe(kind, descriptor, 0, {}), memory)
+    BM1684.execute(described(mnemonic, values), memory)
     return memory
 
 
@@ -163,6 +168,24 @@ def test_what_nobody_has_seen_is_refused(mnemonic: str, values: dict[str, int], 
     base = MOVE if mnemonic.startswith("dma") else {**SHAPE, **PLACES, "opt_opd0_sign": 1, "opt_opd1_sign": 1}
     with pytest.raises(NotSimulated, match=text):
         execute(mnemonic, {**base, **values})
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 3])
+@pytest.mark.parametrize("mnemonic", ["mdsfu.fp32_to_int", "mdscalar.add", "lut", "pord.maxpooling", "conv"])
+def test_a_result_is_aligned_whatever_its_storage_code_says(mnemonic: str, code: int) -> None:
+    """Of all but tensor arithmetic."""
+    fields = {**SHAPE, **PLACES, **FLOATS, "opd0_h": 2, "opd0_w": 3, "opd1_h": 1, "opd1_w": 1, "short_opd1_str": 3}
+    strides = {"short_res0_str": code, "res0_n_str": 640, "res0_c_str": 320, "res0_h_str": 9, "res0_w_str": 1}
+    made, wanted = (
+        described(mnemonic, values).binding.results["result"].strides for values in ({**fields, **strides}, fields)
+    )
+    assert made == wanted
+
+
+def test_tensor_arithmetic_stores_with_the_steps_of_the_command() -> None:
+    strides = {"short_res0_str": 3, "res0_n_str": 640, "res0_c_str": 320, "res0_h_str": 9, "res0_w_str": 1}
+    views = described("arith.add", {**SHAPE, **PLACES, **FLOATS, **strides}).binding.results
+    assert views["result"].strides == (640, 320, 9, 1)
 
 
 def test_a_table_that_is_not_there_is_not_read_as_zeros() -> None:

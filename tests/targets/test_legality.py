@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 import tdb_dap
 from scripts.robustness.fuzz_simulator.__main__ import MODELS, with_small_l2
 from scripts.robustness.fuzz_simulator.bench import Bench
-from scripts.robustness.fuzz_simulator.mutants import BROKEN, walk
+from scripts.robustness.fuzz_simulator.mutants import BROKEN, mutants, walk
 from scripts.robustness.fuzz_simulator.seeds import seeds_of
 from tdb_dap.backends.discovery import library_of
 from tdb_dap.cli.main import main
@@ -62,6 +63,8 @@ STRIDES = {
 OF_BM1684 = {**SHAPE, "res0_h": 16, "opd0_prec": 2, "opd1_prec": 2, "opd2_prec": 2, "res0_prec": 2, "tsk_opd_num": 2}
 OF_BM1684 |= {"opd0_addr": LOCAL, "opd1_addr": LOCAL + 4096, "res0_addr": LOCAL + 8192, "tsk_lane_num": (1 << 64) - 1}
 
+ONE_TAP = {"opd0_h": 16, "opd0_w": 8, "opd1_h": 1, "opd1_w": 1, "res_op_x_str": 1, "res_op_y_str": 1}
+REDUCED = {"opd0_n": 1, "opd0_c": 4, "opd0_h": 2, "opd0_w": 8, "opd0_prec": 2, "res0_prec": 2, "res0_addr": 4096}
 IDLE = dict.fromkeys(("src_nsize", "src_csize", "src_hsize", "src_wsize"), 0)
 """A move without any size."""
 ONE_COLUMN = {**MOVE, **STRIDES, "src_wsize": 1}
@@ -114,6 +117,7 @@ RULES: list[tuple[str, dict[str, int], dict[str, int], str, dict[str, int]]] = [
     ("mm2.nn", PRODUCT, {"opd0_prec": 2}, "its left matrix cannot be f32", {}),
     ("quant.dq0", QUANT, {"res0_prec": 1}, "its result cannot be f16", {}),
     ("quant.dq0", QUANT, {"opd0_prec": 2}, "its input cannot be f32", {"opd0_prec": 3}),
+    ("quant.dq0", QUANT, {"opd0_prec": 6}, "its input cannot be 4-bit integers", {}),
     ("sg.pe_s_gather_d1coor", GATHER, {"opd1_w": 15}, "it has 15 indices for 16 results", {}),
     ("sg.pl_gather_d1coor", {**GATHER, "opd1_c": 16}, {"opd1_c": 15}, "it has 15 indices for 1 rows of 16 results", {}),
     (
@@ -257,6 +261,15 @@ COPIED = {**OF_MOVES, "direction": 2, "chw_copy": 1, "src_start_addr_l32": 4096,
         ("BM1684", "arith.mac", {**OF_BM1684, **BYTES}, {"left_shift": 17}, "it shifts what it adds to by 17 bits"),
         ("BM1684", "arith.shift", {**OF_BM1684, **BYTES}, {"opd1_prec": 3}, "it shifts numbers of one width"),
         ("BM1684", "mm.mul", OF_MATRICES, {"opd1_prec": 4}, "it mixes f32 with 32-bit integers"),
+        (
+            "BM1684",
+            "pord.maxpooling",
+            {**OF_BM1684, **BYTES, **ONE_TAP},
+            {"right_shift": 3},
+            "it shifts a maximum by 3 bits",
+        ),
+        ("BM1684X2", "quant.dq0", QUANT, {"opd0_prec": 6}, "its input cannot be 4-bit integers"),
+        ("BM1684X2", "reduce.sum", REDUCED, {"res0_str": 3}, "the steps of its result are not in the command"),
         ("BM1684", "mm.mul", OF_MATRICES, {"tsk_opd_num": 3}, "its bias is 8-bit integers, and not f32"),
         (
             "BM1684",
@@ -353,11 +366,14 @@ def test_a_rule_of_a_chip(
 
 
 @pytest.mark.parametrize(("name", "passes"), [("BM1684X", True), ("BM1688", True), ("BM1690", False)])
-def test_a_move_without_any_size_passes_time_on_some_chips(name: str, passes: bool) -> None:
+def test_a_move_without_any_size_to_nowhere_passes_time_on_some_chips(name: str, passes: bool) -> None:
     """The firmware executes such ones, with a number of elements that it has counted before."""
     chip = chip_named(name)
     known = {shared for _, shared, _ in chip.named_fields(form(chip, "dma.tensor"))}
-    fields = {field: value for field, value in {**MOVE, **IDLE}.items() if field in known}
+    idle = {field: value for field, value in {**MOVE, **IDLE}.items() if field in known}
+    assert "its source has no elements" in chip.illegal(command(chip, "dma.tensor", **idle))
+    nowhere = {"dst_start_addr_h8": 255} if "dst_start_addr_h8" in known else {"dst_start_addr_h13": 255}
+    fields = {**idle, **nowhere}
     text = chip.illegal(command(chip, "dma.tensor", **fields))
     assert ("its source has no elements" in text) is not passes
     assert passes == (text == "")
@@ -491,7 +507,9 @@ def test_damaged_commands_and_the_vendors_simulator(name: str) -> None:
     except BadInput as error:
         pytest.skip(str(error))
     try:
-        verdicts = sum(walk(bench, seeds_of(chip, MODELS), 200, 0, 0).values(), Counter())
+        random = np.random.default_rng(0)
+        damaged = islice(mutants(seeds_of(chip, MODELS), random, bench.ddr_start), 200)
+        verdicts = sum(walk(bench, damaged, random, 0).values(), Counter())
     finally:
         bench.close()
     assert verdicts["agree"] > 100

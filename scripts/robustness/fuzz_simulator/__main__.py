@@ -15,6 +15,7 @@ import sys
 import time
 import zlib
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
@@ -25,7 +26,7 @@ from msgspec.structs import replace
 from scripts.robustness.fuzz_simulator.bench import Bench
 from scripts.robustness.fuzz_simulator.contents import KINDS
 from scripts.robustness.fuzz_simulator.fields import record
-from scripts.robustness.fuzz_simulator.mutants import BROKEN, mutants, neighbours, walk
+from scripts.robustness.fuzz_simulator.mutants import BROKEN, Mutant, mutants, neighbours, walk
 from scripts.robustness.fuzz_simulator.mutation import mutate
 from scripts.robustness.fuzz_simulator.report import is_open, operation, write
 from scripts.robustness.fuzz_simulator.seeds import Case, form_name, made_seeds, seeds_of
@@ -84,7 +85,7 @@ def main() -> int:
         if arguments.mutants or arguments.neighbours:
             chosen = {each: found for each, found in seeds.items() if fnmatch(each, arguments.only)}
             random = np.random.default_rng(arguments.seed)
-            damaged = islice(mutants(chosen, random, bench.ddr_start), arguments.mutants)
+            damaged: Iterable[Mutant] = islice(mutants(chosen, random, bench.ddr_start), arguments.mutants)
             if arguments.neighbours:
                 damaged = neighbours(chosen, random, bench.ddr_start, arguments.neighbours)
             tally = walk(bench, damaged, random, arguments.show)

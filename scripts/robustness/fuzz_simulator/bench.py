@@ -265,7 +265,7 @@ class Bench:
             if role == "sum_upper"
         }
         for view in views:
-            if view.space is Space.STATIC or (view.space is Space.L2 and self.chip.l2_tables):
+            if view.space is Space.STATIC:
                 continue  # tables
             if id(view) in tables:
                 made = _quantisation(random, tables[id(view)], view.shape, kind == "extreme")

@@ -40,6 +40,7 @@ BM1684X2 = Chip(
         BM1690_RULES,
         strided_by_sizes=True,
         signs_bias=True,
+        scales_int4=False,
         adds_halves=True,
         least_coefficients=3,
         channel_group=16,

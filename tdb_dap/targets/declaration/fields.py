@@ -78,7 +78,7 @@ def _four_names(prefix: str, suffix: str) -> tuple[str, str, str, str]:
 class Conventions(Struct, frozen=True, kw_only=True):
     """The meanings of fields in which chips differ, as far as views depend on them.
 
-    ``has_float8``, ``has_int4``: its TIU has floats of 8 bits, integers of 4;
+    ``has_float8``, ``has_int4``: its TIU has floats of 8 bits, integers of 4; ``scales_int4``: dq0 takes the latter;
     ``masks_lanes``: its moves can leave lanes out;
     ``halves_by_sign``: of floats of 16 bits the sign bit says which they are, f16 or (1) bf16, which has no code then;
     ``convolution_zero``, ``matrix_zero``: weights of 8 bits (the right operand) have a zero point, in a register or a
@@ -91,7 +91,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
     ``convolves_int4``: there are convolutions of integers of 4 bits, as far as known;
     ``extends_sizes``: of a choice of elements the destination's rows and columns are the upper halves of the source's;
     ``divides_by_steps``: a copy from or to DDR has a step from column to column, also of one column;
-    ``idles_by_moves``: a move may have no elements, if all its sizes are zero;
+    ``idles_by_moves``: a move without any size and to nowhere is a pause;
     ``compares_formats``: the format of a right operand that is not announced counts beside floats, too;
     ``signs_bias``: the bias of a convolution of 8-bit integers has a sign, also if it is a number;
     ``least_coefficients``: of a series;
@@ -100,6 +100,7 @@ class Conventions(Struct, frozen=True, kw_only=True):
 
     has_float8: bool = False
     has_int4: bool = True
+    scales_int4: bool = True
     halves_by_sign: bool = False
     masks_lanes: bool = True
     convolution_zero: bool = True

@@ -20,7 +20,7 @@ from tdb_dap.targets.declaration.family import (
     result_,
 )
 from tdb_dap.targets.declaration.fields import Fields
-from tdb_dap.targets.families.formats import among
+from tdb_dap.targets.families.formats import INT4, among
 
 RQ0, RQ1, RQ2, DQ0, DQ1, DQ2, QT0 = 0, 1, 2, 3, 4, 5, 6
 
@@ -144,7 +144,9 @@ def _formats(f: Fields) -> tuple[frozenset[int], frozenset[int]]:
     if f.sub == DQ2:  # of the chips that have it each makes one kind of half
         return _FORMATS[DQ2][0], frozenset({1 if f.conventions.halves_by_sign else 5})
     if f.sub not in (RQ0, RQ1):
-        return _FORMATS[f.sub]
+        inputs, results = _FORMATS[f.sub]
+        has_int4 = f.conventions.has_int4 and (f.sub != DQ0 or f.conventions.scales_int4)
+        return inputs if has_int4 else inputs - {INT4}, results
     return (_EVERY if is_packed(f) else _FORMATS[f.sub][0]), _EVERY
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 WHOLE, COMPACT_ROWS, ALIGNED_ROWS = 0, 1, 6
 """Storage codes: a channel is reduced as a whole, or each of its rows."""
 
+_GIVEN = 3
+"""Storage code of a result whose steps are given."""
+
 _LAYOUTS = {WHOLE: Layout.ALIGN_EU, COMPACT_ROWS: Layout.COMPACT, ALIGNED_ROWS: Layout.ALIGN_LINE}
 
 MAXIMUM, LARGEST_MAGNITUDE, MINIMUM, SUM, SUM_OF_POWERS = range(5)
@@ -39,6 +42,11 @@ def _keeps_the_format(bound: Bound) -> str:
     return f"it makes {made} out of {read}"
 
 
+def _has_no_steps(bound: Bound) -> str:
+    """The command has no fields for them."""
+    return "the steps of its result are not in the command" if bound.fields.res0_str == _GIVEN else ""
+
+
 @family("reduce", registers=("sREDUCE",))
 class Reduction:
     """result = max, max of magnitudes, min, sum or sum of powers of each row, or of each channel.
@@ -49,4 +57,4 @@ class Reduction:
     input = operand("opd0", ("opd0_n", "opd0_c", "opd0_h", "opd0_w"), _layout)
     result = result_("res0", _result_shape, "res0_str", sign="res0_sign")
     attributes = {"do_relu": flag("relu"), "sym_range": flag("sym_range")}
-    rules = (_keeps_the_format,)
+    rules = (_keeps_the_format, _has_no_steps)

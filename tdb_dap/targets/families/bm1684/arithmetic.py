@@ -65,11 +65,11 @@ class Arithmetic:
     result, which is first shifted left; integer results are shifted right.
     """
 
-    left = words("opd0", _shape("opd0"))
-    right = words("opd1", _right_shape, when=_has_right)
+    left = words("opd0", _shape("opd0"), stored=True)
+    right = words("opd1", _right_shape, stored=True, when=_has_right)
     third = operand("opd2", (1, "res0_c", 1, 1), Layout.COMPACT, dtype=F32, constant=_selects, when=_selects)
-    old = old_words(when=_adds_to_old)
-    result = word_result(sign=_result_sign)
+    old = old_words(stored=True, when=_adds_to_old)
+    result = word_result(stored=True, sign=_result_sign)
     attributes = staticmethod(_attributes)
     rules = (of_one_kind, has_words_apart)
     vendor_text = "tensor arithmetic"
@@ -84,5 +84,5 @@ class ScalarArithmetic:
     old = old_words(when=_adds_to_old)
     result = word_result(sign=_result_sign)
     attributes = staticmethod(_attributes)
-    rules = (of_one_kind, has_words_apart)
+    rules = (of_one_kind,)
     vendor_text = "md scalar"

@@ -1,8 +1,9 @@
 """Operands of BM1684: how its storage codes and number formats become layouts.
 
 Addresses are absolute. Strides count words of 4 bytes: a word holds one number of 32 bits, two batches of 16-bit or
-four of 8-bit numbers. Storage 0: rows of a lane aligned, 3: strides given; what the other codes mean for tensors is
-not known (biases and depthwise kernels are stored without gaps whatever theirs says).
+four of 8-bit numbers. Tensor arithmetic and the input of a convolution have a storage code. 0: rows of a lane aligned,
+3: strides given; what the other codes mean is not known. All other tensors are aligned, biases and depthwise kernels
+without gaps, whatever their code says.
 """
 
 from __future__ import annotations
@@ -40,9 +41,14 @@ def storage(prefix: str) -> Callable[[Fields], Layout]:
     return layout
 
 
-def words(prefix: str, shape: Shape = RESULT_SHAPE, **details: Any) -> Row:
-    """An operand in packed words."""
-    return operand(prefix, shape, storage(prefix), **details)
+def aligned(prefix: str) -> Callable[[Fields], Layout]:
+    """The aligned layout of an operand's number format."""
+    return lambda f: Layout.ALIGN_EU if itemsize(f, prefix) == 4 else Layout.ALIGN_XN
+
+
+def words(prefix: str, shape: Shape = RESULT_SHAPE, *, stored: bool = False, **details: Any) -> Row:
+    """An operand in packed words. ``stored``: as its storage code says."""
+    return operand(prefix, shape, (storage if stored else aligned)(prefix), **details)
 
 
 def old_words(**details: Any) -> Row:
@@ -50,9 +56,9 @@ def old_words(**details: Any) -> Row:
     return words("res0", sign=lambda f: f.opd0_sign or f.opd1_sign, constant=False, hidden=True, **details)
 
 
-def word_result(**details: Any) -> Row:
-    """The result in packed words."""
-    return result_("res0", RESULT_SHAPE, storage("res0"), **details)
+def word_result(*, stored: bool = False, **details: Any) -> Row:
+    """The result in packed words; see ``words``."""
+    return result_("res0", RESULT_SHAPE, (storage if stored else aligned)("res0"), **details)
 
 
 _ADDED, _SHIFT = 1, 6

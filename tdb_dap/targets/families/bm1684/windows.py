@@ -49,7 +49,7 @@ class Convolution:
         input[n, ic, y*sy + ky*dy - top, x*sx + kx*dx - left] * weight[oc, ic, ky, kx]
     """
 
-    input = words("opd0", ("res0_n", "opd0_c", "opd0_h", "opd0_w"), constant=False)
+    input = words("opd0", ("res0_n", "opd0_c", "opd0_h", "opd0_w"), stored=True, constant=False)
     weight = operand(
         "opd1",
         ("res0_c", "opd0_c", "opd1_h", "opd1_w"),
@@ -86,6 +86,12 @@ def _has_one_format(bound: Bound) -> str:
     return "it mixes formats" if f.sub == WEIGHTED and f.opd0_prec != f.opd1_prec else ""
 
 
+def _shifts_no_maximum(bound: Bound) -> str:
+    f = bound.fields
+    is_shifted = f.sub == MAXIMUM and not is_float(f) and f.right_shift
+    return f"it shifts a maximum by {f.right_shift} bits" if is_shifted else ""
+
+
 @family("bm1684.pord", registers=("pord_op",))
 class Pooling:
     """Window functions per channel: maximum; sum of input * kernel, with one constant weight for the average.
@@ -98,5 +104,11 @@ class Pooling:
     bias = operand("opd2", (1, "res0_c", 1, 1), Layout.COMPACT, when=lambda f: f.sub == WEIGHTED and _has_third(f))
     result = word_result(sign=_pooling_sign)
     attributes = staticmethod(_attributes)
-    rules = (_has_one_format, among("res0_prec", _sums, "result"), _has_whole_bias, windows_suffice)
+    rules = (
+        _has_one_format,
+        among("res0_prec", _sums, "result"),
+        _has_whole_bias,
+        windows_suffice,
+        _shifts_no_maximum,
+    )
     vendor_text = "depthwise or pooling"

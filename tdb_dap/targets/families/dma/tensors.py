@@ -190,14 +190,17 @@ def takes_every_lane(bound: Bound) -> str:
     return "its mask leaves lanes out, which this chip does not" if is_masked else ""
 
 
-def _has_some_elements(bound: Bound) -> str:
-    """A move has elements; on some chips one without any size has none, as the firmware has them to pass time.
+_NOWHERE = 0xFF
+"""The top byte of the address to which such moves go."""
 
-    One with steps is refused: emulators end there.
-    """
+
+def _has_some_elements(bound: Bound) -> str:
+    """A move has elements; on some chips the firmware passes time with moves without any size, to nowhere."""
     f, views = bound.fields, (*bound.operands.values(), *bound.results.values())
-    is_idle = not any(any(view.shape) for view in views if isinstance(view, View))
-    return "" if is_idle and f.conventions.idles_by_moves and not f.stride_enable else has_elements(bound)
+    has_no_size = not any(any(view.shape) for view in views if isinstance(view, View))
+    goes_nowhere = f.has("dst_start_addr_h8") and f.dst_start_addr_h8 == _NOWHERE
+    is_idle = has_no_size and goes_nowhere and not f.stride_enable
+    return "" if is_idle and f.conventions.idles_by_moves else has_elements(bound)
 
 
 def has_rows_apart(bound: Bound) -> str:
