@@ -123,7 +123,7 @@ def compressed(random: np.random.Generator, blocks: int, flags: int) -> Array:
     codes = random.integers(0, 7, blocks) << 5 | random.integers(8, 32, blocks)
     codes[random.random(blocks) < 0.1] = 0xE0
     codes = np.append(codes, np.zeros(-blocks % 16, np.int64))
-    size = 40 * blocks
+    size = 36 * blocks
     heading = size | flags | int(random.integers(0, 256)) << 32 | int(random.integers(0, 128)) << 40
     stream = random.integers(0, 256, size) | random.integers(0, 256, size)
     data = np.append(np.frombuffer(heading.to_bytes(16, "little"), np.uint8), codes)

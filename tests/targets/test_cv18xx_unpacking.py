@@ -14,6 +14,7 @@ from tdb_dap.errors import NotSimulated
 from tdb_dap.targets import kernel
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.plans import unpacking
+from tdb_dap.targets.semantics.cv18xx.unpacking import unpacked
 from tests.targets.commands import chip_named, ddr_start, encoded
 from tests.targets.test_cv18xx_plans import compressed, result
 
@@ -150,6 +151,20 @@ def test_damaged_data_are_refused_as_without_plans() -> None:
     assert bench.chip.carry_out_some(bench.every, 2, 4, bench.memory) == 2
     with pytest.raises(NotSimulated, match="another format"):
         bench.run()
+
+
+@pytest.mark.parametrize(("more", "text"), [(0, ""), (1, "compressed data of 41 bytes in 40")])
+def test_data_that_say_more_bytes_than_there_are_are_refused(more: int, text: str) -> None:
+    """Those that say fewer end within a block."""
+    data = np.zeros(40, np.uint8)
+    data[0] = 40 - 32 + more  # bytes of the stream, after heading and codes
+    data[16] = 0  # one block of order 0, 16 bits long: all ones are sixteen zeros
+    data[32:34] = 255
+    if text:
+        with pytest.raises(NotSimulated, match=text):
+            unpacked(data, 16, is_float=False)
+    else:
+        assert not unpacked(data, 16, is_float=False).any()
 
 
 def test_more_weights_than_are_kept_are_unpacked_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,8 @@ def unpacked(data: Array, count: int, is_float: bool) -> Array:
         raise NotSimulated("compressed data with a heading of another format than the command's")
     blocks = -(-count // BLOCK)
     start = _start(count)
+    if start + heading.size > data.size:
+        raise NotSimulated(f"compressed data of {start + heading.size} bytes in {data.size}; is the model damaged?")
     if kernel.is_active():
         used = data[: start + heading.size].tobytes()
         return _unpacked_by_kernel(used, count, blocks, start)
