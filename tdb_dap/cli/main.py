@@ -9,7 +9,9 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import takewhile
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -191,6 +193,23 @@ def _parsed(parser: _Parser, words: Sequence[str]) -> argparse.Namespace:
         return parser.parse_intermixed_args(words)
     except TypeError:
         return parser.parse_args(words)
+    except BadInput:
+        for words_again in _with_positional(parser, words):
+            with suppress(BadInput):
+                return parser.parse_intermixed_args(words_again)
+        raise
+
+
+def _with_positional(parser: argparse.ArgumentParser, words: Sequence[str]) -> Iterator[list[str]]:
+    """Command lines whose positional is not the last of several values of an option: ``--reference R.npz CONTEXT``."""
+    for start, word in enumerate(words):
+        action = parser._option_string_actions.get(word)
+        if action is None or action.nargs != "+":
+            continue
+        values = list(takewhile(lambda value: not value.startswith("-"), words[start + 1 :]))
+        if len(values) > 1:
+            last = start + len(values)
+            yield [*words[:last], *words[last + 1 :], "--", words[last]]
 
 
 def _without_command(given: Sequence[str]) -> int:

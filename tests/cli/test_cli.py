@@ -48,6 +48,22 @@ def test_without_a_known_command_the_error_names_the_help(words: tuple[str, ...]
     assert done.stderr == f"tdb-dap: error: {message}; see tdb-dap --help\n"
 
 
+@pytest.mark.parametrize("after", [(), ("--quiet",)])
+def test_a_model_may_follow_an_option_with_several_values(after: tuple[str, ...], toy: Toy) -> None:
+    reference = ("--reference", str(toy.reference))
+    done = tdb_dap("check", *reference, str(toy.directory), *after)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == tdb_dap("check", str(toy.directory), *reference, *after).stdout
+
+
+def test_a_model_that_is_missing_is_not_one_of_several_values() -> None:
+    done = tdb_dap("check", "--reference", "R.npz", "--quiet")
+    assert (done.returncode, done.stderr.splitlines()) == (
+        2,
+        ["tdb-dap: error: the following arguments are required: CONTEXT; see tdb-dap check --help"],
+    )
+
+
 def test_an_option_with_an_error_in_its_name_is_understood() -> None:
     done = tdb_dap("check", "--refrence", "ref.npz", "model")
     assert done.stderr.startswith("tdb-dap: error: unrecognized arguments: --refrence ")

@@ -14,7 +14,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     model_arguments(parser)
     data_options(parser)
-    parser.add_argument("--outputs", metavar="OUT.npz", type=Path, help="write the outputs, dequantised, by name")
+    parser.add_argument("-o", "--outputs", metavar="OUT.npz", type=Path, help="write the outputs, dequantised, by name")
     parser.add_argument("--raw", action="store_true", help="write outputs as stored, not dequantised")
     parser.add_argument(
         "--hashes",
