@@ -14,7 +14,7 @@ import pytest
 
 import tdb_dap
 from tdb_dap.cli.main import main
-from tdb_dap.engine.rendering.printable import code, code_block, table_row, visible
+from tdb_dap.engine.rendering.printable import code, code_block, field_path, first_of, table_row, visible
 from tdb_dap.language.document_kinds import document_of
 from tdb_dap.language.documents import Documents
 from tests.conftest import Toy
@@ -228,3 +228,13 @@ def test_the_console_shows_names_without_obeying_them(client: DapClient, toy: To
         assert visible(answer) == answer
     stops = client.request("evaluate", expression=f"explain {line}", context="repl")["result"]
     assert "evil" in stops
+
+
+def test_names_of_fields_are_in_one_line() -> None:
+    assert field_path(("tolerance", "a\nb", 3)) == r"tolerance.'a\nb'.3"
+    assert len(field_path(["a" * 1000])) == 60
+
+
+def test_few_of_many_problems_are_listed() -> None:
+    assert first_of(["a", "b", "a"]) == "a; b"
+    assert first_of("abcdefg") == "a; b; c; d; e; 2 more"

@@ -75,6 +75,10 @@ BROKE = {
         "configuration",
         b'{"program": "x", "sanitizers": ["' + b"a" * 1000 + b'"]}',
     ),
+    "a field of a nested configuration with a line end in its name": (
+        "configuration",
+        b'{"program": "x", "tolerance": {"a\\nb": 1}}',
+    ),
     "a header of brackets": ("npy", b"\x93NUMPY\x01\x00\x28\x23" + b"(" * 9000),
 }
 

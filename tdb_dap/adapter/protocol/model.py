@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from tdb_dap.engine.rendering.printable import field_path, first_of
 from tdb_dap.errors import TdbError
 from tdb_dap.system.twins import twin
 
@@ -66,6 +67,5 @@ def _struct(model: type[Model], taken: Any) -> Model:
 
 
 def _text(error: Any) -> str:
-    """One line: where and what, for each problem of a ValidationError."""
-    problems = [f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}" for problem in error.errors()]
-    return "; ".join(problems)
+    """One line: where and what, for the first problems of a ValidationError."""
+    return first_of([f"{field_path(problem['loc']) or 'arguments'}: {problem['msg']}" for problem in error.errors()])

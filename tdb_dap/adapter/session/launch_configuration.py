@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from tdb_dap.engine.rendering.printable import quoted
+from tdb_dap.engine.rendering.printable import field_path, first_of, quoted
 from tdb_dap.errors import BadExpression, BadInput
 
 
@@ -242,8 +242,7 @@ def validated(model: type[Model], arguments: Mapping[str, Any], warn: Callable[[
 def _problems(error: ValidationError) -> str:
     parts: list[str] = []
     for problem in error.errors():
-        field = ".".join(str(part) for part in problem["loc"] if part not in ("str", "list[str]"))
+        field = field_path([part for part in problem["loc"] if part not in ("str", "list[str]")])
         text = "is missing" if problem["type"] == "missing" else problem["msg"].lower()
-        if f"{field}: {text}" not in parts:
-            parts.append(f"{field}: {text}")
-    return "; ".join(parts)
+        parts.append(f"{field}: {text}")
+    return first_of(parts)

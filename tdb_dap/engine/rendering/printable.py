@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 from unicodedata import east_asian_width
 
@@ -37,6 +37,23 @@ def elided(name: str, length: int) -> str:
 def quoted(text: str) -> str:
     """Quote of a user's text: in quotes, in one line, and no more than its beginning."""
     return repr(text if len(text) <= _LONGEST_QUOTED else f"{text[: _LONGEST_QUOTED - 3]}...")
+
+
+_LONGEST_FIELD = 60
+_MOST_LISTED = 5
+
+
+def field_path(parts: Iterable[int | str]) -> str:
+    """Names of nested fields with dots between them, each elided, and quoted if it has control characters."""
+    names = (elided(str(part), _LONGEST_FIELD) for part in parts)
+    return ".".join(name if name.isprintable() else repr(name) for name in names)
+
+
+def first_of(texts: Iterable[str]) -> str:
+    """The first different texts in one line, and how many more there are."""
+    different = list(dict.fromkeys(texts))
+    more = len(different) - _MOST_LISTED
+    return "; ".join([*different[:_MOST_LISTED], *([f"{more} more"] if more > 0 else [])])
 
 
 def columns_of(text: str) -> int:

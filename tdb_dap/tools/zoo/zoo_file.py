@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tdb_dap.engine.files.documents import SUFFIXES, read_document
-from tdb_dap.engine.rendering.printable import visible
+from tdb_dap.engine.rendering.printable import field_path, visible
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.zoo.cases import ASKS, Ask, Case, Recipe, chosen, described, find_cases
 
@@ -65,7 +65,7 @@ class _Zoo(_Part):
 def complaint(error: ValidationError) -> str:
     """The first thing that is wrong, and where in the file."""
     first = error.errors()[0]
-    where = ".".join(map(str, first["loc"]))
+    where = field_path(first["loc"])
     return f"{where}: {first['msg']}" if where else str(first["msg"])
 
 
