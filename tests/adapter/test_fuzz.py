@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from tdb_dap.adapter.areas import load
 from tdb_dap.adapter.protocol.client import ADAPTER, Client
+from tdb_dap.adapter.protocol.model import ProtocolModel
+from tdb_dap.adapter.session.handlers import HANDLERS
 from tests.clients.validate import Protocol, check
 from tests.conftest import Toy
+from tests.samples import DATA
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "tdb_dap" / "adapter" / "protocol" / "dap-1.71.json").read_text())
 DEFINITIONS: dict[str, Any] = SCHEMA["definitions"]
@@ -32,6 +38,28 @@ COMMANDS = sorted(
     }
     - LEFT_OUT
 )
+
+
+def own_requests() -> Iterator[str]:
+    """Requests beyond the protocol; the schemas of their arguments are added to the protocol's."""
+    load()
+    for command, handler in HANDLERS.items():
+        if "/" not in command:
+            continue
+        model = vars(sys.modules[handler.answer.__module__]).get(handler._parameter or "")
+        if isinstance(model, type) and issubclass(model, ProtocolModel):
+            schema = msgspec.json.schema(model)
+            DEFINITIONS.update(schema["$defs"])
+            DEFINITIONS[arguments_of(command)] = {"$ref": schema["$ref"]}
+        yield command
+
+
+def arguments_of(command: str) -> str:
+    name = command.replace("/", "_")
+    return name[0].upper() + name[1:] + "Arguments"
+
+
+COMMANDS += sorted(own_requests())
 NASTY: list[Any] = [None, True, "", "x" * 5000, "\ud800", "%16", -1, 0, 1, 2**31, 2**63, -(2**70), 1.5, 1e308, [], {}]
 NASTY += [[[[]]], {"a": {"b": []}}, "R0:f32[1,64]", "in[0]", "final.mlir", "before", "instruction", "0x100", "../../x"]
 EXPRESSIONS = ["in[0]", "max(in[0", "p %16", "b tpu.*", "b R0 if", "x R0 9", "who in[0]", "().__class__", "9**9**9**9"]
@@ -56,7 +84,7 @@ class Fuzzer:
 
     def request(self) -> dict[str, Any]:
         command = self.random.choice(COMMANDS)
-        name = command[0].upper() + command[1:] + "Arguments"
+        name = arguments_of(command)
         arguments = self._value({"$ref": f"#/definitions/{name}"}, 0) if name in DEFINITIONS else {}
         if self.random.random() < 0.05:
             command = self.random.choice(["", "makeCoffee", "_answer", "évaluer", command.upper()])
@@ -84,7 +112,9 @@ class Fuzzer:
         if self.random.random() < 0.08:
             return self.random.choice(NASTY)
         if "$ref" in schema:
-            schema = DEFINITIONS[schema["$ref"].rsplit("/", 1)[-1]]
+            return self._value(DEFINITIONS[schema["$ref"].rsplit("/", 1)[-1]], depth)
+        if "anyOf" in schema:
+            return self._value(self.random.choice(schema["anyOf"]), depth)
         kind = schema.get("type", "string")
         kind = self.random.choice(kind) if isinstance(kind, list) else kind
         if "enum" in schema or "_enum" in schema:
@@ -96,6 +126,8 @@ class Fuzzer:
                 for name, field in schema.get("properties", {}).items()
                 if self.random.random() < (0.9 if name in required else 0.4)
             }
+        if "prefixItems" in schema:
+            return [self._value(each, depth + 1) for each in schema["prefixItems"]]
         if kind == "array":
             return [self._value(schema.get("items", {}), depth + 1) for _ in range(self.random.randrange(3))]
         if kind in ("integer", "number"):
@@ -113,7 +145,7 @@ def batches(seconds: float, fewest: int) -> Iterator[int]:
         number += 1
 
 
-def hunt(toy: Toy, seed: int, folder: Path, seconds: float, fewest: int) -> None:
+def hunt(model: Path, inputs: Path, seed: int, folder: Path, seconds: float, fewest: int) -> None:
     """Sessions of 60 requests, some sent while the answers to others are under way; then the books are checked."""
     for number in batches(seconds, fewest):
         fuzzer = Fuzzer(seed + number)
@@ -122,7 +154,7 @@ def hunt(toy: Toy, seed: int, folder: Path, seconds: float, fewest: int) -> None
         client = Client.spawn((*ADAPTER, "--log", str(log)), timeout=30)
         try:
             client.initialize(clientID="fuzzer", supportsVariableType=True, supportsMemoryReferences=True)
-            launch = client.send("launch", program=str(toy.directory), inputs=str(toy.inputs), stopOnExit=True)
+            launch = client.send("launch", program=str(model), inputs=str(inputs), stopOnExit=True)
             client.event("initialized")
             client.request("configurationDone")
             client.answer(launch)
@@ -149,9 +181,14 @@ def hunt(toy: Toy, seed: int, folder: Path, seconds: float, fewest: int) -> None
 
 
 def test_a_hostile_client_gets_an_answer_to_everything(toy: Toy, tmp_path: Path) -> None:
-    hunt(toy, 1, tmp_path, 0, 2)
+    hunt(toy.directory, toy.inputs, 1, tmp_path, 0, 2)
+
+
+def test_a_hostile_client_of_a_network_without_commands(tmp_path: Path) -> None:
+    joined = DATA / "contexts" / "joined_bm1684_f32"
+    hunt(joined, joined / "input.npz", 1, tmp_path, 0, 2)
 
 
 @pytest.mark.fuzz
 def test_hostile_clients_for_a_minute(toy: Toy, tmp_path: Path) -> None:
-    hunt(toy, time.time_ns() % 1_000_000_000, tmp_path, 60, 1)
+    hunt(toy.directory, toy.inputs, time.time_ns() % 1_000_000_000, tmp_path, 60, 1)

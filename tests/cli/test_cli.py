@@ -254,3 +254,42 @@ def test_numpy_starts_no_threads_that_nothing_uses() -> None:
     given = {name: value for name, value in os.environ.items() if name == "OPENBLAS_NUM_THREADS"}
     assert last("info", str(SAMPLE)) == f"threads 1 {given.get('OPENBLAS_NUM_THREADS')}"
     assert last("info", str(SAMPLE), OPENBLAS_NUM_THREADS="2") == f"threads {min(2, os.cpu_count() or 1)} 2"
+
+
+JOINED = DATA / "contexts" / "joined_bm1684_f32"
+"""A network that only views its inputs: it has no commands."""
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("info",), "static (no commands);"),
+        (("dis",), "joined: BM1684, 0 commands"),
+        (("run",), "both_Concat f32[5] [1.0, 2.0, 3.0, 4.0, 5.0]"),
+        (("check",), "pass: 1 tensor compared, 0 differ"),
+        (("sanitize",), "no findings in 0 commands"),
+        (("profile",), "0 cycles"),
+        (("diff", str(JOINED)), "net joined, no commands"),
+        (("graph",), "both_Concat"),
+    ],
+)
+def test_each_verb_takes_a_network_without_commands(words: tuple[str, ...], text: str) -> None:
+    verb, *others = words
+    done = tdb_dap(verb, *others, str(JOINED), "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert text in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (("--history", "both_Concat"), "both_Concat: 1 version of 5 elements"),
+        (("--when", "max(both_Concat) > 1"), "first: moment 0; true until the end"),
+        (("--where", "max(x) > 1"), "0 of 0 tensors"),
+        (("both_Concat",), "0 hits at 0 places"),
+    ],
+)
+def test_questions_about_a_network_without_commands(question: tuple[str, ...], text: str) -> None:
+    done = tdb_dap("trace", str(JOINED), *question, "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert text in done.stdout

@@ -26,6 +26,8 @@ def _explain(session: Session, rest: str, frame: Frame | None) -> str:
 
     program = session.debugger.program
     if not rest:
+        if not len(program.commands):
+            raise BadExpression("the model has no commands; explain LINE explains an op")
         focus = frame.focus if frame is not None else session.debugger.last_stop.focus
         return "\n".join(explain_command(program, min(focus, len(program.commands) - 1)))
     if re.fullmatch(COMMAND, rest):

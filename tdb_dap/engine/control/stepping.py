@@ -101,7 +101,8 @@ class Stepper:
         return launch.token if launch is not None else None
 
     def _subnet(self, ordinal: int) -> Hashable:
-        return self._program.commands[min(ordinal, len(self._program.commands) - 1)].subnet
+        commands = self._program.commands
+        return commands[min(ordinal, len(commands) - 1)].subnet if len(commands) else None
 
 
 def _itself(ordinal: int) -> Hashable:

@@ -24,6 +24,8 @@ def change_field(machine: Machine, ordinal: int, field: str, value: int) -> None
     BadExpression where the field or the value does not exist, the command has been executed already, or it sets up
     registers that other commands depend on.
     """
+    if ordinal >= len(machine.program.commands):
+        raise BadExpression("the run has ended, there is no next command; go back first: goto N")
     command = machine.command_at(ordinal)
     where = f"command {ordinal} ({command.token} {command.name})"
     if not command.has_descriptor:

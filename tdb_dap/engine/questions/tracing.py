@@ -57,19 +57,19 @@ class Place(Struct, frozen=True):
 
     @classmethod
     def of(cls, program: Program, moment: int, focus: int) -> Place:
-        """The place of a command, seen at a moment."""
-        command = program.commands[focus]
+        """The place of a command, seen at a moment; of a network without commands its only moment."""
+        command = program.commands[focus] if len(program.commands) else None
         records = program.source.records_of(focus)
         record = records[0] if records else None
         launch = program.launch_at(focus) if program.launches else None
         return cls(
             moment,
             focus,
-            command.token,
+            command.token if command is not None else "",
             record.line if record is not None else 0,
-            record.opcode if record is not None else command.name,
+            record.opcode if record is not None else command.name if command is not None else "",
             name_of(record) if record is not None else "",
-            command.core,
+            command.core if command is not None else 0,
             record.slice_text if record is not None else "",
             launch.number if launch is not None else None,
             launch.token if launch is not None else None,

@@ -177,6 +177,8 @@ _FREE = ", which holds no tensor that is still read"
 def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Iterator[tuple[int, str]]:
     """Of the ``chosen`` rows those that leave what their op was given."""
     source = program.source
+    if not chosen.size:
+        return
     ordinals, starts = np.unique(rows.ordinal[chosen], return_index=True)
     groups: dict[int, list[Rows]] = {}
     for ordinal, part in zip(ordinals.tolist(), np.split(chosen, starts[1:]), strict=True):

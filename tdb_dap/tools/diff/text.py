@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tdb_dap.engine.rendering.printable import table_row
+from tdb_dap.engine.rendering.printable import counted, table_row
 from tdb_dap.tools.check.text import cells
 from tdb_dap.tools.diff.schema import DiffReport, LayerOf, Side
 
@@ -20,7 +20,7 @@ def headline(report: DiffReport) -> str:
         return f"{structure}; values not compared: {report.not_compared}"
     compared = sum(row.verdict in ("pass", "fail") and row.role != "operand" for row in report.values)
     if not wrong:
-        return f"{structure}; {compared:,} tensors compared, all alike"
+        return f"{structure}; {counted(compared, 'tensor')} compared, all alike"
     return f"{structure}; {len(wrong):,} of {compared:,} tensors differ, the first: {_place(report)}"
 
 
@@ -31,7 +31,7 @@ def _place(report: DiffReport) -> str:
 
 def _side(letter: str, side: Side) -> str:
     counts = ", ".join(f"{count:,} {engine.upper()}" for engine, count in sorted(side.commands.items()))
-    return f"{letter}  {side.model}: {side.chip}, net {side.net}, {counts} commands, compiler {side.compiler}"
+    return f"{letter}  {side.model}: {side.chip}, net {side.net}, {counts or 'no'} commands, compiler {side.compiler}"
 
 
 def _only(letter: str, layers: tuple[LayerOf, ...], limit: int) -> Iterator[str]:
@@ -46,7 +46,8 @@ def lines(report: DiffReport, everything: bool = False) -> Iterator[str]:
     limit = 1 << 30 if everything else _SHOWN
     yield _side("A", report.a)
     yield _side("B", report.b)
-    yield f"{report.common:,} layers in both, {len(report.only_a):,} only in A, {len(report.only_b):,} only in B"
+    common = counted(report.common, "layer")
+    yield f"{common} in both, {len(report.only_a):,} only in A, {len(report.only_b):,} only in B"
     yield from _only("A", report.only_a, limit)
     yield from _only("B", report.only_b, limit)
     for change in report.instructions:

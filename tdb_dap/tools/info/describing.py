@@ -60,7 +60,7 @@ def describe(program: Program) -> Iterator[str]:
         counts = program.commands.count_engines(subnet.start, subnet.stop)
         parts = ", ".join(f"{count:,} {engine.upper()}" for engine, count in sorted(counts.items()))
         title = subnet.title.rstrip(":") or f"subnet {subnet.id:<3} {subnet.run_mode}"
-        yield f"{title}: {subnet.stop - subnet.start:,} commands ({parts})"
+        yield f"{title}: {counted(subnet.stop - subnet.start, 'command')}{f' ({parts})' if parts else ''}"
     if program.is_executable:
         yield from _misplaced(program)
     records = program.source.records

@@ -56,13 +56,14 @@ def _subnets(stage: Stage, ends: int) -> str:
         counter["host operations"] += len(subnet.cpu_operations)
         counter["streams between chips"] += sum(map(len, subnet.chip_to_chip))
         counter["subnets"] += 1
-    return ", ".join(f"{kind} ({_listed(counter)})" for kind, counter in counts.items()) or "no subnets"
+    return ", ".join(f"{kind} ({_listed(kind, counter)})" for kind, counter in counts.items()) or "no subnets"
 
 
-def _listed(counter: Counter[str]) -> str:
+def _listed(kind: str, counter: Counter[str]) -> str:
     subnets = counter.pop("subnets")
     words = [f"{count:,} {what}" for what, count in sorted(counter.items()) if count]
-    return ", ".join([*([f"{subnets} subnets"] if subnets > 1 else []), *words]) or "commands are made at run time"
+    nothing = "commands are made at run time" if kind == _KINDS[RunMode.TPU_DYNAMIC] else "no commands"
+    return ", ".join([*([f"{subnets} subnets"] if subnets > 1 else []), *words]) or nothing
 
 
 def _sizes(stage: Stage) -> str:

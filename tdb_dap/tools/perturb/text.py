@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tdb_dap.engine.rendering.printable import aligned
+from tdb_dap.engine.rendering.printable import aligned, counted
 from tdb_dap.tools.perturb.schema import Amplified, Perturbed
 
 COLUMNS = (
@@ -36,7 +36,8 @@ def lines(result: Perturbed, is_all: bool = False) -> Iterator[str]:
 def headline(result: Perturbed) -> str:
     """Outcome in one sentence."""
     beyond = result.of("beyond")
-    counts = f"{len(result.rows):,} tensors moved in {result.runs} perturbations, {result.still:,} did not"
+    moved, runs = counted(len(result.rows), "tensor"), counted(result.runs, "perturbation")
+    counts = f"{moved} moved in {runs}, {result.still:,} did not"
     unknown = result.of("unknown")
     if unknown:
         counts += f", no golden for {len(unknown):,}"

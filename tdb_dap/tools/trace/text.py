@@ -77,9 +77,9 @@ def shortened(name: str) -> str:
 def place_text(place: Place) -> str:
     """``moment 134, line 242 tpu.Conv2D conv1 h[0:16]``: where to travel to, and what it is."""
     token = "" if place.token is None else f"token {place.token}, "
-    op = f"line {place.line} {place.op}" if place.line else f"{place.command} {place.op}"
-    parts = filter(None, (op, place.name, place.slice))
-    return f"moment {place.moment:,}, {token}{' '.join(parts)}"
+    op = f"line {place.line} {place.op}" if place.line else f"{place.command} {place.op}".strip()
+    parts = " ".join(filter(None, (op, place.name, place.slice)))
+    return ", ".join(filter(None, (f"moment {place.moment:,}", f"{token}{parts}")))
 
 
 def turns_lines(turns: Turns, limit: int | None = LISTED) -> Iterator[str]:
