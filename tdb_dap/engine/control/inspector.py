@@ -58,9 +58,13 @@ class Inspector:
         return self.machine.memory
 
     def scope(self, focus: int | None = None, level: Level | None = None, line: int | None = None) -> Scope:
-        """The names visible at a command (default: what the last stop is about), or on a line of final.mlir."""
+        """The names visible at a command (default: what the last stop is about), or on a line of final.mlir.
+
+        ``focus``: its ordinal; after the last one the number of commands. BadExpression for any other.
+        """
         stop = self.last_stop
-        return Scope(self.machine, self.reference, stop.focus if focus is None else focus, level or stop.level, line)
+        at = stop.focus if focus is None else self.program.require_ordinal(focus)
+        return Scope(self.machine, self.reference, at, level or stop.level, line)
 
     def evaluate(self, expression: str, scope: Scope | None = None) -> Value:
         """Value of an expression; BadExpression says what is wrong with it."""
