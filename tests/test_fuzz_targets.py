@@ -66,6 +66,10 @@ BROKE = {
         "remote client",
         b"\x00\x00\x00\x13\x83\xa4type\xa4Done\xa4co\nt\xc0\xa1x\xc0",
     ),
+    "a backend that refuses without a reason": (
+        "remote client",
+        b"\x00\x00\x00\x1d\x83\xa4type\xa7Refused\xa4kind\xa4busy\xa3why\xa0",
+    ),
     "bytes to be written that are not ASCII": (
         "session",
         '{"command": "writeMemory", "arguments": {"memoryReference": "R0", "data": "äöü"}}'.encode(),

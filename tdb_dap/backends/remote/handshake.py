@@ -14,6 +14,7 @@ from typing import Literal
 
 from tdb_dap.backends.remote.channel import LONGEST_GREETING, Broken, Channel
 from tdb_dap.backends.remote.messages import VERSION, Greeting, Hello, Proof, Refused, Welcome, greetings
+from tdb_dap.engine.rendering.printable import elided, visible
 from tdb_dap.system.ports import BACKEND_TOKEN
 
 TOKEN_VARIABLE = BACKEND_TOKEN
@@ -23,6 +24,8 @@ SILENCE = 10.0
 """Seconds that a greeting may take."""
 
 _NONCE = 32
+_LONGEST_REASON = 200
+"""Characters of what the other side gives as its reason."""
 
 
 class NotAdmitted(Exception):
@@ -65,7 +68,7 @@ def enter(channel: Channel, token: str | None) -> None:
     """The client's part; NotAdmitted says what to do."""
     hello = _next(channel)
     if isinstance(hello, Refused):
-        raise NotAdmitted(hello.why)
+        raise NotAdmitted(_reason(hello))
     if not isinstance(hello, Hello):
         raise NotAdmitted("what listens there is no tdb-dap backend")
     if hello.version != VERSION:
@@ -78,12 +81,17 @@ def enter(channel: Channel, token: str | None) -> None:
     answer = _next(channel)
     if isinstance(answer, Refused):
         if answer.kind == "busy":
-            raise NotAdmitted(answer.why)
-        raise NotAdmitted(f"{answer.why}; give the one that it was started with: {TOKEN_VARIABLE}, or `backendToken`")
+            raise NotAdmitted(_reason(answer))
+        raise NotAdmitted(f"{_reason(answer)}; give the one that it was started with: {TOKEN_VARIABLE}, or `backendToken`")
     if not isinstance(answer, Welcome) or not hmac.compare_digest(
         answer.proof, _proof(token, "server", hello.nonce, nonce)
     ):
         raise NotAdmitted("it does not know the token: it is not the backend that it should be")
+
+
+def _reason(answer: Refused) -> str:
+    """One line of what the other side says, which is not trusted."""
+    return elided(" ".join(visible(answer.why).split()), _LONGEST_REASON) or "it refuses, and gives no reason"
 
 
 def _next(channel: Channel) -> Greeting:
