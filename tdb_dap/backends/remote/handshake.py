@@ -82,7 +82,8 @@ def enter(channel: Channel, token: str | None) -> None:
     if isinstance(answer, Refused):
         if answer.kind == "busy":
             raise NotAdmitted(_reason(answer))
-        raise NotAdmitted(f"{_reason(answer)}; give the one that it was started with: {TOKEN_VARIABLE}, or `backendToken`")
+        advice = f"give the one that it was started with: {TOKEN_VARIABLE}, or `backendToken`"
+        raise NotAdmitted(f"{_reason(answer)}; {advice}")
     if not isinstance(answer, Welcome) or not hmac.compare_digest(
         answer.proof, _proof(token, "server", hello.nonce, nonce)
     ):
