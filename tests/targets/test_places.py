@@ -9,7 +9,10 @@ import tdb_dap
 from tdb_dap.backends.shared import ddr_index, placement
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Region
+from tdb_dap.engine.hardware.target import Description
+from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.placement import misplaced
+from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.tools.info.describing import describe
 from tests.samples import case
@@ -66,27 +69,39 @@ def test_no_address_of_a_recorded_model_is_misplaced_and_one_that_is_gets_named(
     assert any(line.startswith("problem    command ") for line in describe(program))
 
 
+def reversal(chip: str, name: str, is_stored: bool) -> Description:
+    """A move between DDR and local memory that reverses an axis."""
+    target = chip_named(chip)
+    local = max(window.start for window in target.geometry.windows if window.space is Space.LOCAL)
+    ddr = target.geometry.device_address(Space.GLOBAL, ddr_start(target))
+    places = {"src": local, "dst": ddr} if is_stored else {"src": ddr, "dst": local}
+    high = "h8" if chip == "BM1688" else "h13"
+    fields = {"localmem_mask_l32": 0xFFFFFFFF, "localmem_mask_h32": 0xFFFFFFFF, "src_data_format": 2}
+    for side, address in places.items():
+        fields |= {f"{side}_start_addr_l32": address & 0xFFFFFFFF, f"{side}_start_addr_{high}": address >> 32}
+        fields |= {f"{side}_nsize": 2, f"{side}_csize": 3, f"{side}_hsize": 4, f"{side}_wsize": 5}
+    return command(target, f"dma.reverse.{name}", **fields)
+
+
 @pytest.mark.parametrize(("name", "axis"), [("w", 3), ("h", 2), ("c", 1), ("n", 0)])
 @pytest.mark.parametrize("chip", ["BM1688", "BM1690"])
-def test_a_move_that_reverses_an_axis(chip: str, name: str, axis: int) -> None:
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_a_move_that_reverses_an_axis(chip: str, name: str, axis: int, is_stored: bool) -> None:
+    """Of local memory only the channels, as the vendor's simulators do."""
     target = chip_named(chip)
     memory = empty(target)
-    source = max(window.start for window in target.geometry.windows if window.space is Space.LOCAL)
-    destination = target.geometry.device_address(Space.GLOBAL, ddr_start(target))
-    shape = n, c, h, w = 2, 3, 4, 5
-    addresses: dict[str, int] = {}
-    high = "h8" if chip == "BM1688" else "h13"
-    for side, address in (("src", source), ("dst", destination)):
-        addresses |= {f"{side}_start_addr_l32": address & 0xFFFFFFFF, f"{side}_start_addr_{high}": address >> 32}
-    extents = {"nsize": n, "csize": c, "hsize": h, "wsize": w}
-    sizes = {f"{side}_{each}": extent for side in ("src", "dst") for each, extent in extents.items()}
-    sizes |= {"localmem_mask_l32": 0xFFFFFFFF, "localmem_mask_h32": 0xFFFFFFFF}
-    numbers = np.arange(n * c * h * w, dtype=np.uint32).reshape(shape)
-    described = command(target, f"dma.reverse.{name}", src_data_format=2, **addresses, **sizes)
-    memory.write(described.operands[0], numbers)  # type: ignore[arg-type]
-    target.execute(described, memory)
-    written = memory.global_(destination, numbers.nbytes).view(np.uint32).reshape(shape)
-    assert np.array_equal(written, np.flip(numbers, axis))
+    described = reversal(chip, name, is_stored)
+    source, result = described.operands[0], described.results[0]
+    assert isinstance(source, View)
+    assert isinstance(result, View)
+    numbers = np.arange(120, dtype=np.uint32).reshape(2, 3, 4, 5)
+    memory.write(source, numbers)
+    if is_stored and name != "c":
+        with pytest.raises(NotSimulated, match="it reverses another axis of local memory than the channels"):
+            target.execute(described, memory)
+    else:
+        target.execute(described, memory)
+        assert np.array_equal(memory.read(result), np.flip(numbers, axis))
 
 
 @pytest.mark.parametrize("requantised", [0, 1])

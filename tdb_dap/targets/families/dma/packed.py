@@ -133,13 +133,23 @@ def _has_one_shape(bound: Bound) -> str:
     return "" if source == result else f"its source is {source} and its destination {result}"
 
 
+_OF_CHANNELS = 2
+
+
+def _reverses_lanes(bound: Bound) -> str:
+    """Out of local memory only channels are reversed."""
+    source = bound.operands["source"]
+    is_within = isinstance(source, View) and source.space is Space.LOCAL and bound.fields.sub != _OF_CHANNELS
+    return "it reverses another axis of local memory than the channels" if is_within else ""
+
+
 @family("dma.reverse", registers=("DMA_reverse",))
 class Reverse:
     """A copy with one axis reversed: sub types w, h, c, n."""
 
     source = _whole("src", is_result=False, vendor=_source_as_listed)
     destination = _whole("dst", is_result=True, vendor=_destination_as_listed)
-    rules = (has_elements, _has_one_shape, is_apart_from_source)
+    rules = (has_elements, _has_one_shape, is_apart_from_source, _reverses_lanes)
 
     @staticmethod
     def vendor_text(f: Fields) -> str:
