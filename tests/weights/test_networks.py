@@ -16,7 +16,7 @@ from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.tools.programs import open_program
 from tdb_dap.tools.weights.constants import QuantisedConstant, Reader
 from tests.command_line import tdb_dap
-from tests.samples import case
+from tests.samples import DATA, case
 from tests.triage_case import Compiled
 from tests.weights.networks import LANES, Edit, checked, copied, lanes, spoil
 
@@ -183,6 +183,12 @@ def test_weights_from_the_command_line(tmp_path: Path) -> None:
     lacking = tdb_dap("weights", context)
     assert (lacking.returncode, lacking.stdout) == (2, "")
     assert "the weights of its layers are not there; give the context directory" in lacking.stderr
+
+
+def test_a_network_without_weights_has_nothing_to_compare() -> None:
+    done = tdb_dap("weights", DATA / "contexts" / "joined_bm1684_f32")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(": the model has no weights, so there is nothing to compare\n")
 
 
 def test_other_weights_of_the_layers_may_be_given(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ def weights_of(model: Path, reference: Path | None, progress: Progress = SILENT)
     if _is_language_model(model):
         raise BadInput(f"{model}: a language model; give --reference HF_DIR (config.json, .safetensors)")
     program = open_program(model)
+    if not any(stage.weights.size for net in program.nets for stage in net.stages):
+        raise BadInput(f"{model}: the model has no weights, so there is nothing to compare")
     layers = layers_of(program.context.directory, reference)
     if layers is None or not isinstance(program, CompiledProgram):
         raise BadInput(
