@@ -266,3 +266,23 @@ def test_what_nobody_has_written_is_taken_without_a_warning() -> None:
         found = wide(words)
     assert np.isnan(found[0])
     assert found[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_last", "indices"),
+    [
+        ("ArgMax", False, [1, 2, 1, 2, 2]),
+        ("ArgMax", True, [5, 2, 5, 2, 2]),
+        ("ArgMin", False, [0, 1, 0, 1, 1]),
+        ("ArgMin", True, [4, 5, 4, 5, 1]),
+    ],
+)
+def test_of_equal_numbers_the_first_or_the_last_is_chosen(mode: str, is_last: bool, indices: list[int]) -> None:
+    """Indices are those of the compiler's interpreter (1.30.2)."""
+    numbers = [[0, 1, 0, 1, 1], [2, 0, 2, 0, 0], [0, 2, 1, 2, 2], [0, 1, 1, 1, 1], [0, 1, 0, 0, 1], [2, 0, 2, 0, 1]]
+    op = op_of(
+        f'%0, %1 = "tpu.Arg"(%2) {{axis = 0 : i64, keepdims = false, mode = "{mode}", select_last_index = '
+        f"{str(is_last).lower()}}} : (tensor<6x5xf32>) -> (tensor<5xi32>, none) loc(#loc)"
+    )
+    chosen, *_ = compute(Call(op.name, (np.array(numbers, np.float64),), op.attributes, *signature(op.types)))
+    assert chosen.tolist() == indices

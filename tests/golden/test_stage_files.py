@@ -12,6 +12,8 @@ import pytest
 from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.golden.files.compilation import find
+from tdb_dap.tools.golden.level import Level
+from tdb_dap.tools.triage.stages import Stage
 from tdb_dap.tools.triage.triaging import triage
 from tests.command_line import tdb_dap
 from tests.triage_case import Compiled
@@ -134,3 +136,17 @@ def test_a_context_without_stages_around_it_stands_alone(unlisted: Compiled, tmp
     assert find(lonely).is_alone
     done = tdb_dap("triage", lonely, "--quiet")
     assert "it has no reference" in done.stdout
+
+
+def test_results_of_no_type_are_no_tensors_of_a_stage(tmp_path: Path) -> None:
+    path = tmp_path / "m.mlir"
+    path.write_text(
+        "func.func @main(%arg0: tensor<1x6x5xf32>) -> tensor<1x1x5xf32> {\n"
+        '  %0, %1 = "top.Arg"(%arg0) {axis = 1 : i64, mode = "ArgMax"} : (tensor<1x6x5xf32>) -> '
+        "(tensor<1x1x5xf32>, none) loc(#loc1)\n"
+        '  %2, %3 = "top.TopK"(%arg0) {K = 1 : i64} : (tensor<1x6x5xf32>) -> '
+        "(tensor<1x6x1xf32>, tensor<1x6x1xf32>) loc(#loc2)\n"
+        "  return %0 : tensor<1x1x5xf32>\n}\n"
+        '#loc1 = loc("a")\n#loc2 = loc("b")\n'
+    )
+    assert len(Stage("top", level=Level("top", path)).computed) == 3

@@ -61,12 +61,12 @@ def scatter_elements(call: Call) -> Array:
 
 @golden("Arg")
 def extreme(call: Call) -> tuple[Array, ...]:
-    """Index of the greatest or least number along ``axis``, and that number."""
+    """Index of the greatest or least number along ``axis``, and that number; of equal ones the first, or the last."""
     x, axis = call[0], call.axis(call[0].ndim)
-    if call.flag("select_last_index"):
-        raise NoGolden("the last of several equal ones")
-    is_greatest = call.get("mode") == "ArgMax"
-    index = (np.argmax if is_greatest else np.argmin)(x, axis=axis, keepdims=True)
+    find = np.argmax if call.get("mode") == "ArgMax" else np.argmin
+    is_last = call.flag("select_last_index")
+    index = find(np.flip(x, axis) if is_last else x, axis=axis, keepdims=True)
+    index = x.shape[axis] - 1 - index if is_last else index
     value = np.take_along_axis(x, index, axis=axis)
     keep = call.attributes.get("keepdims", True)
     return (index, value) if keep else (index.squeeze(axis), value.squeeze(axis))

@@ -81,10 +81,14 @@ class Stage(Struct):
 
     @property
     def computed(self) -> frozenset[str]:
-        """Names of the tensors that the stage's ops compute."""
+        """Names of the tensors that the stage's ops compute, without results of the type ``none``."""
         if self.level is None:
             return frozenset(self.tensors)
-        return frozenset(name for name, op in self.level.by_name.items() if op.name != "top.Input")
+        return frozenset(
+            name
+            for name, op in self.level.by_name.items()
+            if op.name != "top.Input" and (len(op.results) == 1 or self.level.type_named(name) is not None)
+        )
 
     @property
     def judged(self) -> int:
