@@ -107,8 +107,8 @@ def test_a_table_keeps_the_rows_of_targets_that_did_not_run() -> None:
     before = "\n".join(table([npy, xz], ""))
     again = Outcome("npy", "Bytes", 3600, 1, 7, 1, 1, 1, 1, "a | b")
     assert table([again], before)[2:] == [
-        "| npy | Bytes | 3,600 | 1 | 7 | 1 | 1 | 1 | 1 | a \\| b |",
-        "| xz | Bytes | 60 | 2 | 1 | 1 | 1 | 1 | 1 | no |",
+        "| npy | Bytes | 3,600 | 1 | 7 | 1 | 1 | 1 | a \\| b |",
+        "| xz | Bytes | 60 | 2 | 1 | 1 | 1 | 1 | no |",
     ]
 
 

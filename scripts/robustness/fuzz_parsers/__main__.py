@@ -87,8 +87,8 @@ def outcome(name: str, code: int, said: str, seconds: int, lanes: int) -> Outcom
 
 
 HEAD = (
-    "| target | what | seconds | lanes | executions | per second | edges reached | inputs kept | MB | broken |",
-    "|---|---|---:|---:|---:|---:|---:|---:|---:|---|",
+    "| target | what | seconds | lanes | executions | per second | edges reached | MB | broken |",
+    "|---|---|---:|---:|---:|---:|---:|---:|---|",
 )
 
 
@@ -97,7 +97,7 @@ def row(outcome: Outcome) -> str:
     o = outcome
     return (
         f"| {o.name} | {o.what} | {o.seconds:,} | {o.lanes} | {o.executions:,} | {o.per_second:,} | {o.reached:,} "
-        f"| {o.inputs:,} | {o.megabytes:,} | {o.broken.replace('|', chr(92) + '|') or 'no'} |"
+        f"| {o.megabytes:,} | {o.broken.replace('|', chr(92) + '|') or 'no'} |"
     )
 
 
