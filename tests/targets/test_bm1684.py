@@ -182,6 +182,15 @@ def test_a_result_is_aligned_whatever_its_storage_code_says(mnemonic: str, code:
     assert made == wanted
 
 
+def test_a_linear_function_takes_steps_that_have_no_effect() -> None:
+    """The compiler leaves those of the command before in it (a GRU of BM1684)."""
+    one, two = 0x3F800000, 0x40000000
+    numbers = {"opt_opd1_const": 1, "opd1_addr": one, "opt_opd2_const": 1, "opd2_addr": two, "tsk_opd_num": 3}
+    steps = {"opd0_c_str": 1, "res0_n_str": 7, "short_res0_str": 3}
+    memory = execute("mdlinear.mac", {**SHAPE, **PLACES, **FLOATS, **numbers, **steps, "opd3_addr": 0})
+    assert (memory.local()[:2, 512:524].view(np.float32) == 1).all()
+
+
 def test_tensor_arithmetic_stores_with_the_steps_of_the_command() -> None:
     strides = {"short_res0_str": 3, "res0_n_str": 640, "res0_c_str": 320, "res0_h_str": 9, "res0_w_str": 1}
     views = described("arith.add", {**SHAPE, **PLACES, **FLOATS, **strides}).binding.results

@@ -18,9 +18,9 @@ def _has_second(f: Fields) -> bool:
 class MatrixMultiply2:
     """Product of two matrices stored as tensors."""
 
-    left = words("opd0", _FIRST)
-    right = words("opd1", _SECOND, when=_has_second)
-    result = word_result(sign=any_sign)
+    left = words("opd0", _FIRST, stored=True)
+    right = words("opd1", _SECOND, stored=True, when=_has_second)
+    result = word_result(stored=True, sign=any_sign)
     vendor_text = "matrix multiply2"
 
 
@@ -28,9 +28,9 @@ class MatrixMultiply2:
 class Correlation:
     """A tensor correlated with another as its kernel, with the operation of the sub type."""
 
-    left = words("opd0", _FIRST)
-    kernel = words("opd1", _SECOND, when=_has_second)
-    result = word_result(sign=any_sign)
+    left = words("opd0", _FIRST, stored=True)
+    kernel = words("opd1", _SECOND, stored=True, when=_has_second)
+    result = word_result(stored=True, sign=any_sign)
     vendor_text = "convolution correlation"
 
 
@@ -38,8 +38,8 @@ class Correlation:
 class Sum:
     """Sum over the axes in which the result has one element."""
 
-    input = words("opd0", _FIRST)
-    result = word_result(sign=any_sign)
+    input = words("opd0", _FIRST, stored=True)
+    result = word_result(stored=True, sign=any_sign)
     vendor_text = "md sum"
 
 
@@ -47,8 +47,8 @@ class Sum:
 class Arrange:
     """A tensor of local memory in another arrangement."""
 
-    input = words("opd0", _FIRST, constant=False)
-    result = word_result(sign=any_sign)
+    input = words("opd0", _FIRST, stored=True, constant=False)
+    result = word_result(stored=True, sign=any_sign)
     vendor_text = "local memory arrangement"
 
 
@@ -56,8 +56,8 @@ class Arrange:
 class Decompress:
     """A compressed tensor of local memory to a plain one."""
 
-    input = words("opd0", _FIRST, constant=False)
-    result = word_result(sign=any_sign)
+    input = words("opd0", _FIRST, stored=True, constant=False)
+    result = word_result(stored=True, sign=any_sign)
     vendor_text = "decompress"
 
 
@@ -65,7 +65,7 @@ class Decompress:
 class VectorOperation:
     """result[i, j] = left[i] (operation) right[j]; the left one is cut into blocks of columns, one lane each."""
 
-    left = words("opd0", (1, "opd0_c", 1, "opd0_w"), constant=False)
-    right = words("opd1", (1, "res0_c", 1, "res0_w"), constant=False)
-    result = word_result(sign=any_sign)
+    left = words("opd0", (1, "opd0_c", 1, "opd0_w"), stored=True, constant=False)
+    right = words("opd1", (1, "res0_c", 1, "res0_w"), stored=True, constant=False)
+    result = word_result(stored=True, sign=any_sign)
     vendor_text = "vector correlation"
