@@ -193,8 +193,8 @@ def _parsed(parser: _Parser, words: Sequence[str]) -> argparse.Namespace:
         return parser.parse_intermixed_args(words)
     except TypeError:
         return parser.parse_args(words)
-    except BadInput:
-        for words_again in _with_positional(parser, words):
+    except BadInput as error:
+        for words_again in _with_positional(parser, words) if "arguments are required" in str(error) else ():
             with suppress(BadInput):
                 return parser.parse_intermixed_args(words_again)
         raise

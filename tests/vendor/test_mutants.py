@@ -1,4 +1,4 @@
-"""Damaged commands beside the vendor's simulators."""
+"""Damaged commands, compared with the vendor's simulators."""
 
 from __future__ import annotations
 

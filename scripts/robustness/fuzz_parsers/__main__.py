@@ -51,7 +51,7 @@ class Outcome:
 
 
 def fuzz(name: str, seconds: int, lanes: int, seed: int) -> Outcome:
-    """One target for a while, beside others."""
+    """One target for a while; ``lanes``: how many run concurrently."""
     home = HOME / name.replace(" ", "-")
     corpus = home / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)

@@ -148,7 +148,7 @@ _NAMES = tuple(
 
 @target("session", requests, words=(*(f'"{name}"' for name in sorted(HANDLERS)), *_NAMES), longest=3000)
 def session(data: bytes) -> None:
-    """Requests of any kind with any arguments, one a line; what is no object is sent as it is."""
+    """Requests of any kind with any arguments, one a line; what is no object is sent unchanged."""
     messages: list[bytes] = []
     for seq, line in enumerate(lines(data)[:24], 10):
         try:

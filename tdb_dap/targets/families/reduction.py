@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tdb_dap.engine.hardware.dtypes import F32
-from tdb_dap.engine.hardware.views import Layout
+from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.errors import Undefined
 from tdb_dap.targets.declaration.family import Bound, family, flag, operand, result_
 
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 WHOLE, COMPACT_ROWS, ALIGNED_ROWS = 0, 1, 6
 """Storage codes: a channel is reduced as a whole, or each of its rows."""
-
-_GIVEN = 3
-"""Storage code of a result whose steps are given."""
 
 _LAYOUTS = {WHOLE: Layout.ALIGN_EU, COMPACT_ROWS: Layout.COMPACT, ALIGNED_ROWS: Layout.ALIGN_LINE}
 
@@ -44,7 +41,9 @@ def _keeps_the_format(bound: Bound) -> str:
 
 def _has_no_steps(bound: Bound) -> str:
     """The command has no fields for them."""
-    return "the steps of its result are not in the command" if bound.fields.res0_str == _GIVEN else ""
+    result = bound.results["result"]
+    is_lacking = isinstance(result, View) and result.layout is Layout.STRIDE
+    return "the steps of its result are not in the command" if is_lacking else ""
 
 
 @family("reduce", registers=("sREDUCE",))
