@@ -117,8 +117,7 @@ describe("in Chinese", () => {
   });
 
   step("the walkthrough", async () => {
-    await workbench.key("Shift+F5");
-    await workbench.ended();
+    await workbench.stop();
     await workbench.command("Welcome: Open Walkthrough...");
     await workbench.page.locator(".quick-input-list .monaco-list-row", { hasText: "调试编译后的 TPU 模型" }).first().click();
     await workbench.page.getByText("它随扩展提供").first().waitFor();

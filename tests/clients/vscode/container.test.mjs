@@ -174,8 +174,7 @@ describe("the editor of a .bmodel", () => {
     assert.ok((await workbench.texts("call-stack")).every((text) => !text.includes("Unknown")), "each frame has a place");
     await workbench.shot("bmodel-alone-stop");
     await workbench.command("View: Hide Panel");
-    await workbench.key("Shift+F5");
-    await workbench.ended();
+    await workbench.stop();
     await workbench.command("View: Close All Editors");
   });
 });
@@ -206,8 +205,7 @@ describe("a session", () => {
     await found.locator(".action-label[aria-label*='Travel Here']").click();
     await page.locator(".exception-widget").waitFor({ state: "hidden" }); // the moment before the op that differs
     await workbench.stoppedAt(lines.pool);
-    await workbench.key("Shift+F5");
-    await workbench.ended();
+    await workbench.stop();
     await adaptersAre(0);
   });
 });

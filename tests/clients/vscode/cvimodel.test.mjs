@@ -55,7 +55,6 @@ describe("a .cvimodel", () => {
     await workbench.statusBar("59/59").waitFor();
     await workbench.press("Step Back");
     await eventually("the last op", async () => (await workbench.yellowLine())?.text.includes('"tpu.'));
-    await workbench.key("Shift+F5");
-    await workbench.ended();
+    await workbench.stop();
   });
 });

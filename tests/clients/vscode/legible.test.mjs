@@ -145,8 +145,7 @@ for (const language of ["en", "zh-cn"])
         await first.click();
         await click(view.locator(".about button").last(), line);
         await shot("timeline");
-        await workbench.key("Shift+F5");
-        await workbench.ended();
+        await workbench.stop();
       });
     }
   });

@@ -71,7 +71,6 @@ describe("on a network with long names", () => {
     await workbench.press("Step Back");
     await eventually("the yellow line", () => workbench.yellowLine());
     await workbench.shot("network-end");
-    await workbench.key("Shift+F5");
-    await workbench.ended();
+    await workbench.stop();
   });
 });

@@ -82,7 +82,6 @@ describe("on a network with long names", () => {
     await workbench.key("ArrowLeft");
     await eventually("the moment", async () => (await view.locator("#moment").textContent()).includes("line"));
     await workbench.shot("time-slider");
-    await workbench.key("Shift+F5");
-    await workbench.ended();
+    await workbench.stop();
   });
 });

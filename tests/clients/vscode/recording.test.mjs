@@ -156,15 +156,16 @@ describe("a recording of two nets", () => {
 
   step("has a timeline of what engines and host do, and a graph that fits", async () => {
     await workbench.openContainer();
-    const timeline = await workbench.opened(row("Timeline"), "table", "TIU busy");
-    await timeline.getByText("MatMul c_Relu").first().waitFor();
+    await workbench.opened(row("Timeline"), ".ranking", "MatMul c_Relu");
     await workbench.shot("recording-timeline");
-    const graph = await workbench.opened(row("Graph"), "svg", "y_MatMul");
+    await workbench.opened(row("Graph"), ".minimap", "y_MatMul");
+    await eventually("a graph without its minimap, since all is in sight", async () => {
+      const graph = await workbench.webview(".minimap", "y_MatMul");
+      return graph.locator(".minimap").isHidden().catch(() => false);
+    });
     await workbench.shot("recording-graph");
-    await graph.locator(".minimap").waitFor({ state: "hidden" }); // all is in sight
     await workbench.key("Control+Shift+D");
-    await workbench.key("Shift+F5");
-    await workbench.ended();
+    await workbench.stop();
   });
 
   step("shows a launch in the disassembly where there is no session", async () => {
@@ -204,7 +205,6 @@ describe("a recording of a dynamic net", () => {
         await tensorShown();
       }
       await workbench.shot(`recording-${chip}-begin`);
-      await workbench.key("Shift+F5");
-      await workbench.ended();
+      await workbench.stop();
     });
 });

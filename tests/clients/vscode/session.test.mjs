@@ -101,8 +101,7 @@ describe("F5 in final.mlir, without a launch.json", () => {
     await workbench.key("F5"); // once too often
     await workbench.press("Step Back");
     await eventually("the yellow line", () => workbench.yellowLine());
-    await workbench.key("Shift+F5");
-    await workbench.ended();
+    await workbench.stop();
   });
 });
 
@@ -135,8 +134,7 @@ describe("without any breakpoint", () => {
   });
 
   step("Stop ends the session", async () => {
-    await workbench.key("Shift+F5");
-    await workbench.ended();
+    await workbench.stop();
   });
 
   step("the next session knows the breakpoint in the disassembly", async () => {
@@ -145,7 +143,6 @@ describe("without any breakpoint", () => {
     const yellow = await eventually("the yellow line", () => workbench.yellowLine());
     assert.match(yellow.text, /pool/);
     await workbench.page.locator(".tab.active", { hasText: ".tdbasm" }).waitFor();
-    await workbench.key("Shift+F5");
-    await workbench.ended();
+    await workbench.stop();
   });
 });

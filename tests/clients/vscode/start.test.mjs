@@ -44,8 +44,7 @@ describe("a compiled model", () => {
     await slider.focus();
     await workbench.key("Home");
     await timeIs(0);
-    await workbench.key("Shift+F5");
-    await workbench.ended();
+    await workbench.stop();
     await eventually("no time", async () => !(await workbench.page.locator(".statusbar-item").allInnerTexts()).some((text) => /\d+\/\d+/.test(text)));
   });
 
@@ -53,8 +52,7 @@ describe("a compiled model", () => {
     await workbench.command("TDB: Debug the Sample Model");
     assert.deepEqual(await time(), [0, 58]);
     await eventually("a frame of final.mlir", async () => (await workbench.texts("call-stack")).some((text) => text.includes("final.mlir")));
-    await workbench.key("Shift+F5");
-    await workbench.ended();
+    await workbench.stop();
   });
 
   step("is what the walkthrough leads to", async () => {

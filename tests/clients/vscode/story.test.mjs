@@ -79,8 +79,7 @@ async function story(workbench, { width, height, theme, name, language }) {
   await hand.shot();
   assert.ok(hand.clicks <= MOST_CLICKS, `${hand.clicks} clicks`);
 
-  await workbench.key("Shift+F5");
-  await workbench.ended();
+  await workbench.stop();
 }
 
 for (const language of [undefined, "zh-cn"]) {

@@ -224,7 +224,19 @@ export class Workbench {
 
   /** Wait until no session is left: the toolbar is gone with the last one. */
   ended() {
-    return eventually("the end of the session", async () => !(await this.buttons()).some((button) => /^(Stop|Disconnect|Pause|Continue)/.test(button)));
+    return eventually("the end of the session", () => this.isEnded());
+  }
+
+  async isEnded() {
+    return !(await this.buttons()).some((button) => /^(Stop|Disconnect|Pause|Continue)/.test(button));
+  }
+
+  /** End the session. The key is lost while the focus goes to a page that is being loaded again: press it until it is heard. */
+  stop() {
+    return eventually("the end of the session", async () => {
+      await this.key("Shift+F5");
+      return eventually("it", () => this.isEnded(), 5000).catch(() => false);
+    });
   }
 
   /** Type one line into the Debug Console; returns the console's rows then. */
