@@ -33,7 +33,7 @@ PRODUCT |= {"opd1_addr": 4096, "res0_addr": 8192, "opd2_const": 1}
 QUANT = {**SHAPE, "opd0_prec": 0, "res0_prec": 2, "opd1_const": 1, "res0_addr": 2048}
 GATHER = {"res0_n": 1, "res0_c": 4, "res0_h": 1, "res0_w": 16, "opd0_h": 1, "opd0_w": 64, "opd1_w": 16, "res0_prec": 2}
 GATHER |= {"opd0_prec": 2, "opd1_c": 4, "opd1_addr": 1024, "res0_addr": 2048, "opd1_prec": 3}
-LOCAL, DDR = 0x8000000, 1
+LOCAL, DDR, DDR_OF_BM1688 = 0x8000000, 1, 0x81
 MOVE = {"src_nsize": 1, "src_csize": 4, "src_hsize": 2, "src_wsize": 8, "src_data_format": 2, "nchw_copy": 1}
 MOVE |= {
     "localmem_mask_l32": 0xFFFFFFFF,
@@ -43,6 +43,7 @@ MOVE |= {
 }
 WITHIN = {**MOVE, "src_start_addr_l32": 4096, "dst_start_addr_h8": DDR, "dst_start_addr_l32": 4096}
 """A move within DDR."""
+WITHIN_LANES = {name: value for name, value in MOVE.items() if "start" not in name}
 STRIDES = {
     "stride_enable": 1,
     "src_cstride": 16,
@@ -231,7 +232,8 @@ OF_ROWS |= {"index_hsize": 3, "index_cstride": 3, "src_start_addr_l32": L2, "dst
 OF_ROWS |= {"src_start_addr_h13": 7785, "dst_start_addr_h13": 7785, "index_start_addr_h13": 7785}
 OF_ROWS |= {"index_start_addr_l32": L2 + 8192, "localmem_mask_l32": 0xFFFFFFFF, "localmem_mask_h32": 0xFFFFFFFF}
 TO_ROWS = {"src_csize": 1, "src_hsize": 16, "src_wsize": 8, "index_csize": 1, "index_hsize": 3, "dst_hsize": 3}
-TO_ROWS |= {"src_start_addr_h8": DDR, "dst_start_addr_h8": DDR, "index_start_addr_h8": DDR, "src_data_format": 1}
+TO_ROWS |= {f"{side}_start_addr_h8": DDR_OF_BM1688 for side in ("src", "dst", "index")}
+TO_ROWS |= {"src_data_format": 1}
 TO_ROWS |= {"dst_start_addr_l32": 4096, "index_start_addr_l32": 8192, "localmem_mask_l32": 0xFFFFFFFF}
 OF_MATRICES = {"opd0_prec": 2, "opd1_prec": 2, "res0_prec": 2, "res0_c": 4, "res0_w": 8, "opd1_c": 4, "opd1_w": 8}
 OF_MATRICES |= {"opd0_n": 1, "opd0_c": 4, "opd0_w": 8, "opd1_n": 32, "res0_n": 1, "tsk_opd_num": 2}
@@ -364,6 +366,7 @@ def test_a_move_without_any_size_to_nowhere_passes_time_on_some_chips(name: str,
     chip = chip_named(name)
     known = {shared for _, shared, _ in chip.named_fields(form(chip, "dma.tensor"))}
     idle = {field: value for field, value in {**MOVE, **IDLE}.items() if field in known}
+    idle |= {"src_start_addr_h8": DDR_OF_BM1688, "dst_start_addr_l32": 0} if name == "BM1688" else {}
     assert "its source has no elements" in chip.illegal(command(chip, "dma.tensor", **idle))
     nowhere = {"dst_start_addr_h8": 255} if "dst_start_addr_h8" in known else {"dst_start_addr_h13": 255}
     fields = {**idle, **nowhere}
@@ -468,6 +471,7 @@ KNOWN: list[tuple[str, str, dict[str, int], dict[str, int]]] = [
     ("BM1684X", "dma.tensor", {**WITHIN, "dst_start_addr_l32": 8192}, {"dst_start_addr_l32": 4160}),
     ("BM1684", "arith.add", OF_BM1684, {"opd0_addr": 0}),
     ("BM1684", "arith.add", OF_BM1684, {"res0_addr": LOCAL + (512 << 10) - 128}),
+    ("BM1688", "dma.tensor", {**WITHIN_LANES, "dst_start_addr_l32": 4096}, {"src_start_addr_l32": 1 << 24}),
     ("BM1690", "tsbc.s_bc", {**SHAPE, "res0_prec": 2, "res0_addr": 1024}, {"opd0_addr": 1 << 16}),
 ]
 """Chip, command, its fields, and another address that makes it illegal."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import tdb_dap
 from tdb_dap.backends.shared import ddr_index, placement
+from tdb_dap.cli.main import main
+from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Region
 from tdb_dap.engine.hardware.target import Description
@@ -15,7 +19,7 @@ from tdb_dap.engine.program.placement import misplaced
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.tools.info.describing import describe
-from tests.samples import case
+from tests.samples import DATA, case
 from tests.targets.commands import chip_named, command, ddr_start, empty
 
 
@@ -26,6 +30,35 @@ def test_inputs_of_their_own_lie_where_commands_look_for_them() -> None:
     assert by_model == by_command == (Space.GLOBAL, 0x81_0000_0000)
     assert geometry.name(*by_model) == "G0.4294967296"
     assert geometry.locate(geometry.device_address(*by_model)) == by_model
+
+
+def test_a_move_from_a_lane_that_is_not_there_is_illegal_and_reads_lane_0_if_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the compiler's LSTM of more than 128 numbers a lane has it on BM1688; other commands of its form are legal."""
+    model = DATA / "bm1688" / "toy_bm1688_f16"
+    stores = [each for each in tdb_dap.open(model).program.commands if each.name == "dma.tensor" and is_store(each)]
+    store = stores[-1]
+    name, address = store.operands[0].name, store.fields["src_start_addr_l32"]
+    changed = tmp_path / "changed.bmodel"
+    field = f"{store.token}.src_start_addr_l32={address + (128 * 128 << 10)}"
+    assert main(["patch", str(model), "-o", str(changed), "--set", field]) == 0
+    capsys.readouterr()
+    debugger = tdb_dap.open(changed, inputs=model / "input.npz")
+    said = f"its source begins in lane 128 of 32, for which the chip takes {name}"
+    assert list(debugger.program.access_rows.illegal) == [(store.ordinal, said)]
+    assert f"dma.tensor is illegal: {said}" in debugger.run().text
+    assert debugger.ordinal == store.ordinal
+    inputs = ["--inputs", str(model / "input.npz")]
+    for path, options in ((changed, ["--lenient"]), (model, [])):
+        assert main(["run", str(path), *inputs, *options, "-o", str(tmp_path / f"{path.name}.npz")]) == 0
+    asked, legal = np.load(tmp_path / "changed.bmodel.npz"), np.load(tmp_path / f"{model.name}.npz")
+    assert all(np.array_equal(asked[name], legal[name]) for name in legal.files)
+
+
+def is_store(command: Command) -> bool:
+    source, result = command.operands[0], command.results[0]
+    return isinstance(source, View) and source.space is Space.LOCAL and result.space is Space.GLOBAL
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,8 @@ class Geometry(Struct, frozen=True, eq=False, dict=True):
     memory by its offset. ``message_bits``: width of the message number in synchronisation commands (0: none);
     ``message_count_bit``: first bit of the count in those of the DMA (0: behind the number, bit 8 at the least).
     ``tiu_by_address``: TIU commands name local memory by device addresses, and not by its offsets.
+    ``repeats``: bytes after which local and static memory repeat in the addresses of moves, and where that ends: the
+    bits between select nothing.
     ``processor_memory``: memory of the chip's processor, which only commands of its firmware address; in a run it is
     the static memory of a chip that has no other.
     """
@@ -82,6 +84,7 @@ class Geometry(Struct, frozen=True, eq=False, dict=True):
     message_count_bit: int = 0
     cube_halves: int = 0
     tiu_by_address: bool = False
+    repeats: tuple[int, int] | None = None
     processor_memory: Window | None = None
 
     @cached_property
@@ -146,6 +149,14 @@ class Geometry(Struct, frozen=True, eq=False, dict=True):
             if window.start <= address < window.stop:
                 return window.space, address - window.base
         return Space.UNKNOWN, address
+
+    def is_repeated(self, address: int) -> bool:
+        """Whether the upper bits of a move's address select nothing; ``repeats`` has the bits that do."""
+        return self.repeats is not None and self.repeats[0] <= address < self.repeats[1]
+
+    def locate_move(self, address: int) -> tuple[Space, int]:
+        """Space and offset of an address in a command of the DMA."""
+        return self.locate(address % self.repeats[0] if self.repeats and address < self.repeats[1] else address)
 
     def locate_tiu(self, address: int) -> tuple[Space, int]:
         """Space and offset of a TIU register value: an offset in local memory, or a device address beyond it."""

@@ -29,6 +29,7 @@ BM1688 = Chip(
         tag_shift=36,
         tag_mask=7,
         static_by_offset=True,
+        repeats=(1 << 24, 1 << 39),
         message_bits=7,
     ),
     rules=Rules(

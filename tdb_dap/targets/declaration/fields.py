@@ -181,7 +181,8 @@ class Fields:
 
     def located(self, side: str) -> tuple[Space, int]:
         """Space and offset of one side of a move: ``side`` is the start of its address fields."""
-        return self.once(f"{side} located", lambda: self.geometry.locate(self.device_address(f"{side}_start_addr")))
+        locate = self.geometry.locate_move
+        return self.once(f"{side} located", lambda: locate(self.device_address(f"{side}_start_addr")))
 
     def lane(self, prefix: str) -> int:
         """The lane that a tensor begins in, by the start of its address field."""

@@ -38,11 +38,20 @@ def _broken(bound: Bound, engine: str) -> Iterator[str]:
                     yield f"its {title} is not in static memory: {view.name}"
             elif view.space is not Space.LOCAL and not row.is_elsewhere(bound.fields):
                 yield f"its {title} is in {view.space.title}: {view.name}"
+        elif row.side:
+            yield from _repeated(title, view, bound.fields.device_address(f"{row.side}_start_addr"))
         yield from _misplaced(title, view, row.alignment(bound.fields) if row.alignment is not None else 1)
     for rule in bound.family.rules:
         broken = rule(bound)
         if broken:
             yield broken
+
+
+def _repeated(title: str, view: View, address: int) -> Iterator[str]:
+    geometry = view.geometry
+    if geometry.is_repeated(address):
+        lane = address // geometry.lane_bytes
+        yield f"its {title} begins in lane {lane} of {geometry.lanes}, for which the chip takes {view.name}"
 
 
 def _misplaced(title: str, view: View, alignment: int) -> Iterator[str]:

@@ -143,7 +143,7 @@ class Row(Struct, frozen=True, dict=True):
         if self.parts is not None:
             parts = self.parts(f)
             raw = sum((f.number(name) & mask) << shift for name, mask, shift in parts.fields)
-            return f.geometry.locate(raw) if parts.space is None else (parts.space, raw + first)
+            return f.geometry.locate_move(raw) if parts.space is None else (parts.space, raw + first)
         if self.in_static is not None and self.in_static(f):
             return Space.STATIC, self._raw(f) + first
         if self.in_l2:

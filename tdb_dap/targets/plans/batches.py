@@ -218,7 +218,10 @@ def locations_of(
         for bit, mask, shift in slot.parts:
             low += _bits(raw, bit, mask) << shift
     if slot.is_device:
-        return _located(low, geometry)
+        spaces, offsets = _located(low, geometry)
+        if geometry.repeats is not None:
+            spaces[(low >= geometry.repeats[0]) & (low < geometry.repeats[1])] = SPACES[Space.UNKNOWN]
+        return spaces, offsets
     low = low + slot.first
     if slot.space is not None:
         return np.full(low.size, SPACES[slot.space]), low

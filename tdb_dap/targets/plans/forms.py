@@ -39,8 +39,8 @@ class AddressSlot(NamedTuple):
             raw = registers.get(self.register, 0) if registers is not None else 0
         else:
             raw = sum([(word >> bit & mask) << shift for bit, mask, shift in self.parts])
-        if self.is_device:
-            return geometry.locate(raw)
+        if self.is_device:  # no form takes part in what no legal command has
+            return (Space.UNKNOWN, raw) if geometry.is_repeated(raw) else geometry.locate_move(raw)
         raw += self.first
         if self.space is not None:
             return self.space, raw
