@@ -11,12 +11,15 @@ import tdb_dap
 from tdb_dap.backends.shared import ddr_index, placement
 from tdb_dap.cli.main import main
 from tdb_dap.engine.commands.commands import Command
+from tdb_dap.engine.hardware.addresses import parse_address
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Region
 from tdb_dap.engine.hardware.target import Description
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.placement import misplaced
-from tdb_dap.errors import NotSimulated
+from tdb_dap.errors import BadExpression, NotSimulated
+from tdb_dap.targets.chips.chip import Chip
+from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.tools.info.describing import describe
 from tests.samples import DATA, case
@@ -57,8 +60,31 @@ def test_a_move_from_a_lane_that_is_not_there_is_illegal_and_reads_lane_0_if_ask
 
 
 def is_store(command: Command) -> bool:
-    source, result = command.operands[0], command.results[0]
-    return isinstance(source, View) and source.space is Space.LOCAL and result.space is Space.GLOBAL
+    places = [view.space for view in (command.operands[0], command.results[0]) if isinstance(view, View)]
+    return places == [Space.LOCAL, Space.GLOBAL]
+
+
+@pytest.mark.parametrize("chip", chips().values(), ids=chips())
+def test_what_listings_call_a_place_is_its_address(chip: Chip) -> None:
+    random = np.random.default_rng(1)
+    runs = chip.geometry.with_bases({0: 0x1000, 1: 0x10_0000, 2: 0x20_0000})
+    for geometry in (chip.geometry, runs, chip.geometry.linked(((0, 4096, 0),))):
+        for window in geometry.windows:
+            last = (
+                min(window.stop, window.base + (geometry.local_bytes if window.space is Space.LOCAL else 1 << 60)) - 1
+            )
+            for address in (window.start, last, *random.integers(window.start, last, 20).tolist()):
+                place = geometry.locate(address)
+                if place[0] is not Space.LOCAL or place[1] < geometry.local_bytes:
+                    assert parse_address(f"%{geometry.name(*place)}", geometry) == place
+
+
+def test_an_address_that_is_none_is_refused_by_its_name() -> None:
+    for name, text in (("BM1684X", "G1.64"), ("BM1688", "G8.64"), ("BM1688", "S1.64"), ("BM1690", "G1.0x10000000000")):
+        with pytest.raises(BadExpression, match=f"'{text}' is not an address of this chip; write {text[0]}<offset>"):
+            parse_address(text, chip_named(name).geometry)
+    with pytest.raises(BadExpression, match="only local memory \\(R\\) has lanes"):
+        parse_address("G1.64.L2", chip_named("BM1688").geometry)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Texts that name a place in memory: ``R4.64`` as listings print it, ``R16384``, ``G0x1000``, ``S64``, ``L0``."""
+"""Texts of places in memory: ``R4.64``, ``G1.4096`` as listings print them, ``R16384``, ``G0x1000``, ``S64``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from tdb_dap.errors import BadExpression
 from tdb_dap.system.patterns import pattern
 
 _NUMBER = r"0x[0-9a-fA-F]+|\d+"
-ADDRESS = rf"[RGSL](?:{_NUMBER})(?:\.(?:{_NUMBER}))?(?:\.L\d+)?"
+ADDRESS = rf"[RGSL](?:{_NUMBER})(?:\.(?:{_NUMBER}))?(?:\.L(?:{_NUMBER}))?"
 """Pattern of an address text, without groups."""
 
-_PARTS = pattern(rf"%?(?P<space>[RGSL])(?P<first>{_NUMBER})(?:\.(?P<rest>{_NUMBER}))?(?:\.L(?P<lane>\d+))?")
+_PARTS = pattern(rf"%?(?P<space>[RGSL])(?P<first>{_NUMBER})(?:\.(?P<rest>{_NUMBER}))?(?:\.L(?P<lane>{_NUMBER}))?")
 
 
 def whole_number(text: str) -> int:
@@ -26,7 +26,8 @@ def parse_address(text: str, geometry: Geometry) -> tuple[Space, int]:
     """Space and byte offset of an address text; BadExpression if it names none.
 
     ``R`` followed by the number of a bank is bank notation (``R4.64`` = bank 4, byte 64 of lane 0, ``.L3`` = lane 3).
-    A number too large for a bank is the plain byte offset, which is what listings of addresses elsewhere print.
+    A number too large for a bank is the plain byte offset, which is what listings of addresses elsewhere print. On
+    chips with tags ``G`` and ``L`` may be followed by a tag and a number (``G1.4096``).
     """
     match = _PARTS.fullmatch(text.strip())
     if match is None:
@@ -36,9 +37,14 @@ def parse_address(text: str, geometry: Geometry) -> tuple[Space, int]:
     space = Space(match["space"])
     first, rest = whole_number(match["first"]), whole_number(match["rest"] or "0")
     if space is not Space.LOCAL:
-        if match["rest"] or match["lane"]:
-            raise BadExpression(f"{quoted(text)}: only local memory (R) has banks and lanes")
-        return space, first
+        if match["lane"]:
+            raise BadExpression(f"{quoted(text)}: only local memory (R) has lanes")
+        if match["rest"] is None:
+            return space, first
+        offset = None if space is Space.STATIC else geometry.tagged(space, first, rest)
+        if offset is None:
+            raise BadExpression(f"{quoted(text)} is not an address of this chip; write {space.value}<offset>")
+        return space, offset
     banks = geometry.lane_bytes // geometry.bank_bytes
     offset = first * geometry.bank_bytes + rest if first < banks else first
     if first >= banks and match["rest"]:

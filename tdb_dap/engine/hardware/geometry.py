@@ -183,8 +183,19 @@ class Geometry(Struct, frozen=True, eq=False, dict=True):
         if not self.tag_shift or space is Space.STATIC:
             return f"{space.value}{offset}"
         address = self.device_address(space, offset)
-        tag = address >> self.tag_shift & self.tag_mask
-        return f"{space.value}{tag}.{self._number(address & ((1 << self.tag_shift) - 1))}"
+        tag, number = address >> self.tag_shift & self.tag_mask, address & ((1 << self.tag_shift) - 1)
+        # In a run of absolute addresses some are below those that tags reach.
+        has_tag = self.tagged(space, tag, number) == offset
+        return f"{space.value}{tag}.{self._number(number)}" if has_tag else f"{space.value}{offset}"
+
+    def tagged(self, space: Space, tag: int, number: int) -> int | None:
+        """The offset in DDR or L2 of what ``name`` prints as this tag and this number; None where no name is so."""
+        window = next((window for window in self.windows if window.space is space), None)
+        low = (1 << self.tag_shift) - 1
+        if window is None or not self.tag_shift or tag > self.tag_mask or number > low:
+            return None
+        above = window.start & ~(self.tag_mask << self.tag_shift | low)
+        return (above | tag << self.tag_shift | number) - window.base
 
     def _local_name(self, offset: int) -> str:
         lane, byte = divmod(offset, self.lane_bytes)
