@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+import tdb_dap
 from scripts.robustness.inject_faults import Model, blamed, changed_weight, dropped_command, inject
 from tdb_dap.cli.main import main
 from tdb_dap.engine.compare.dataflow import Producers
@@ -195,6 +196,7 @@ def test_a_weight_that_the_reference_lacks_leaves_nothing_unclear(reason: Reason
     assert result.blame.kind == kind
 
 
+AT_FAULT = "tpu.Conv2D at line {} is at fault: wrong with the reference's operands, too"
 RACE = "nothing orders B1 conv.normal (line 22) and D3 dma.tensor (line 19), which touch the same bytes; with the DMA"
 
 
@@ -202,8 +204,8 @@ RACE = "nothing orders B1 conv.normal (line 22) and D3 dma.tensor (line 19), whi
     ("changes", "expected"),
     [
         (["--set", "B1.cmd_id_dep=2"], f"{RACE} first every output passes"),
-        (["--set", "B1.cmd_id_dep=2", "--weight", "w6=0"], ""),
-        (["--weight", "w6=0"], ""),
+        (["--set", "B1.cmd_id_dep=2", "--weight", "w6=0"], AT_FAULT.format(22)),
+        (["--weight", "w6=0"], AT_FAULT.format(24)),
     ],
     ids=["a race", "a race and a wrong weight", "a wrong weight"],
 )
@@ -218,3 +220,28 @@ def test_a_race_is_to_blame_if_another_order_is_right(changes: list[str], expect
     assert report.failures
     assert report.culprit is not None
     assert (report.culprit.blame.text if report.culprit.blame is not None else "") == expected
+
+
+def test_ops_without_the_compilers_text_are_tried_alone(tmp_path: Path) -> None:
+    """A product makes a difference that its operand may have larger than one that it may have: no op is at fault."""
+    of = case(TOY)
+    expected = dict(np.load(of.reference))
+    debugger = tdb_dap.open(of.path)
+    product_op = next(record for record in debugger.program.source.records if record.opcode == "tpu.MatMul")
+    view = product_op.operands[1].view
+    assert view is not None
+    weights = debugger.read(view).reshape(32, 10)
+    pooled, product = expected["flatten12_Flatten"], expected["gemm15_Gemm"]
+    amplified = np.linalg.svd(weights.T)[2][0].astype(np.float32) * 0.008 * np.linalg.norm(pooled)
+    expected["globalaveragepool11_GlobalAveragePool"] += amplified.reshape(1, 32, 1, 1)
+    expected["flatten12_Flatten"] = pooled + amplified
+    expected["gemm15_Gemm"] = product + amplified @ weights
+    shifted = np.exp(expected["gemm15_Gemm"])
+    expected["softmax16_Softmax"] = shifted / shifted.sum()
+    np.savez(tmp_path / "ref.npz", **expected)
+    report = check(CheckOptions(ModelOptions(of.path, of.inputs, (tmp_path / "ref.npz",)))).report
+    assert {row.name for row in report.failures} >= {"gemm15_Gemm"}
+    assert report.culprit is not None
+    assert report.culprit.blame is not None
+    assert report.culprit.blame.kind == "accumulates"
+    assert "right with the reference's operands" in report.culprit.blame.text

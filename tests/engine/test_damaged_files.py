@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tdb_dap.engine.bmodel import Bmodel
+from tdb_dap.engine.program.compiled_program import places_of
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.targets.chips.bm1684x import BM1684X
@@ -187,3 +189,13 @@ def test_foreign_records(tmp_path: Path, index: int, key: str, value: object, in
 @given(st.integers(0, len(RECORDS) - 1), KEYS, JSON, st.booleans())
 def test_foreign_records_at_length(tmp_path: Path, index: int, key: str, value: object, inner: bool) -> None:
     check_records(tmp_path, index, key, value, inner)
+
+
+def test_names_with_control_characters_stay_in_their_line(tmp_path: Path) -> None:
+    """Found by the fuzzer: the length of a name was damaged, and it held what follows it."""
+    name = b"softmax16_Softmax"
+    odd = open_program(damaged(tmp_path, MODEL.replace(name, b"soft\nax16\x1bSoftmax")))
+    assert [tensor.name for tensor in odd.outputs] == [r"soft\nax16\x1bSoftmax"]
+    output = replace(odd.stage.outputs[0], name="softmax" * 50, size=1 << 60)
+    *_, place = places_of(replace(odd.stage, outputs=(output,)), odd.target.geometry)
+    assert (place.size, len(place.title)) == (1 << 60, len("tensor ") + 120)

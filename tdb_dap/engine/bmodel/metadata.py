@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from tdb_dap.engine.bmodel import bmodel_generated as fb
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, DType
+from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
 
 T = TypeVar("T")
@@ -203,9 +204,10 @@ class _Reader:
         self.left = size * limits.DESCRIPTION_RATIO
 
     def text(self, raw: bytes | str | None) -> str:
-        """A string: the accessors return bytes, whatever their stubs say."""
+        """A string, its control characters as escapes: the accessors return bytes, whatever their stubs say."""
         self.spend(len(raw or ""))
-        return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw or ""
+        text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw or ""
+        return text if text.isprintable() else visible(text).replace("\n", "\\n")
 
     def count(self, length: int) -> int:
         """The number of entries of a list, each of which takes four bytes at least."""

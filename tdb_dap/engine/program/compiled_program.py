@@ -27,6 +27,7 @@ from tdb_dap.engine.host.operation_names import CPU_OPERATIONS
 from tdb_dap.engine.program.model_files import open_model_file
 from tdb_dap.engine.program.own_memories import BorderCopy, with_own_memories
 from tdb_dap.engine.program.program import Program, Subnet
+from tdb_dap.engine.rendering.printable import elided
 from tdb_dap.engine.source.layer_records import map_layers, segments_of
 from tdb_dap.engine.source.layer_table import read_layers
 from tdb_dap.engine.source.mlir_file import MlirFile
@@ -204,6 +205,7 @@ WEIGHTS = "weights"
 """Title of the place of the weights."""
 TENSOR = "tensor "
 """What the title of the place of a tensor begins with."""
+_LONGEST_NAME = 120
 _PAGE = 4096
 _COPY = "host.copy"
 
@@ -238,7 +240,7 @@ def places_of(stage: Stage, geometry: Geometry) -> list[Place]:
     for tensor in (*stage.inputs, *stage.outputs, *inside):
         start = geometry.locate(tensor.address)[1]
         if tensor.size and not any(place.start <= start and start + tensor.size <= place.stop for place in places):
-            places.append(Place(start, tensor.size, f"{TENSOR}{tensor.name}"))
+            places.append(Place(start, tensor.size, f"{TENSOR}{elided(tensor.name, _LONGEST_NAME)}"))
     return places
 
 

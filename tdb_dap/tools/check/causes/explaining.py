@@ -55,6 +55,8 @@ class Causes:
         self._program = program
         self._walk = walk
         self._team = team
+        self._lacks_text = False
+        """Whether roundings could not be told from faults by what the compiler meant, so that ops are tried alone."""
 
     def of(self, walked: Walked, is_computed: bool) -> list[Row]:
         """The rows without differences that no op makes, and with what is to blame for the others.
@@ -77,9 +79,15 @@ class Causes:
         if any(row.blame is not None and row.blame.kind == "accumulates" for row in rows):
             return rows
         failed = [row for row in rows if row.verdict == "fail"]
-        if not failed or options.mode != "cascade" or not options.blame:
+        if not failed or options.mode != "cascade" or not (options.blame or self._lacks_text):
             return rows
-        return with_blame(rows, self._alone(failed).rows, Producers(program), writers)
+        try:
+            alone = self._alone(failed).rows
+        except TdbError:
+            if options.blame:
+                raise
+            return rows
+        return with_blame(rows, alone, Producers(program), writers)
 
     def _with_race(self, rows: list[Row]) -> list[Row]:
         """The rows, where another order of the commands is right with that; see ``races``."""
@@ -118,6 +126,7 @@ class Causes:
                 rows, again.results, model.context, inputs, references[0], outputs, self._right_alone
             )
         except BadInput:
+            self._lacks_text = True
             return rows
 
     def _with_right_outputs(self, rows: list[Row]) -> list[Row]:
