@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tdb_dap.engine.bmodel import input_shapes
 from tdb_dap.engine.cvimodel import Cvimodel
+from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.engine.program.placement import misplaced
 from tdb_dap.engine.rendering.printable import counted
@@ -53,7 +54,7 @@ def describe(program: Program) -> Iterator[str]:
         for tensor in tensors:
             yield f"{word:9}  {_tensor(tensor)}"
     for region in program.ddr_regions():
-        yield f"DDR        {region.title}: {region.data.size:,} bytes at G{region.start}"
+        yield f"DDR        {region.title}: {region.data.size:,} bytes at %{program.target.geometry.name(Space.GLOBAL, region.start)}"
     for subnet in program.subnets:
         if subnet.title and subnet.start == subnet.stop:
             continue
