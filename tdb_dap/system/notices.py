@@ -67,7 +67,10 @@ _MOST_LINKS = 4
 def sources_missing(bmodel: Path, mlir: Path | None, locations: Path | None) -> None:
     """Report the files a model compiled without ``--debug`` lacks, and what they enable; nothing if it has all."""
     listener = _LISTENER.get()
-    absent = [name for name, file in (("final.mlir", mlir), ("tensor_location.json", locations)) if file is None]
+    names = ("final.mlir", "tensor_location.json")
+    if ".cvimodel" in bmodel.suffixes:
+        names = ("..._final.mlir", "..._tensor_info.txt")
+    absent = [name for name, file in zip(names, (mlir, locations), strict=True) if file is None]
     if not absent or listener is None:
         return
     gains = "lines of final.mlir" if locations else "breakpoints in final.mlir, steps by op, comparing every op"

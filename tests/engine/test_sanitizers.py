@@ -84,6 +84,15 @@ def test_correct_parts_of_real_networks_are_no_faults(name: str) -> None:
     assert [finding.text for finding in found] == []
 
 
+@pytest.mark.parametrize("name", CORRECT)
+def test_they_have_no_errors_where_no_op_is_known(name: str, tmp_path: Path) -> None:
+    """The file of a model alone: what nobody uses is a warning then."""
+    [model] = (DATA / "contexts" / name).glob("*model.xz")
+    alone = Path(shutil.copy(model, tmp_path))
+    found = findings(open_debugger(alone, DATA / "contexts" / name / "input.npz"), "all")
+    assert [finding.text for finding in found if finding.filter != "unused"] == []
+
+
 @pytest.mark.parametrize("name", ["gate_bm1684_int8", "rows_bm1684_int8", "attend_bm1690_f16c8"])
 def test_they_compute_what_the_vendors_runtime_does(name: str) -> None:
     path = DATA / "contexts" / name

@@ -34,7 +34,7 @@ from tdb_dap.engine.sanitizers.taint_sources import marked_words
 from tdb_dap.errors import BadAccess, NotSimulated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tdb_dap.engine.commands.commands import Command
     from tdb_dap.engine.hardware.dtypes import Array
@@ -46,6 +46,8 @@ Rectangle: TypeAlias = tuple[int, ...]
 
 _WORD = 4
 """Bytes of the words that packed batches share."""
+_NEAR = 64
+"""Commands before and after one among which its op's are looked for, where none is known."""
 
 
 def is_repeated(program: Program, one: int, other: int) -> bool:
@@ -75,15 +77,21 @@ def brings_nothing_new(program: Program, ordinal: int) -> bool:
     """
     load = program.commands[ordinal]
     places = [view for view in (*load.description.reads, *load.description.results) if isinstance(view, View)]
-    for record in program.source.records_of(ordinal):
-        for number in reversed([number for number in record.ordinals if number < ordinal]):
+    for near in _of_its_op(program, ordinal):
+        for number in reversed([number for number in near if number < ordinal]):
             before = program.commands[number]
             if before.kind == load.kind and _same_move(before, load):
-                is_read = any(
-                    _meets(program.access_rows, ordinal, later) for later in record.ordinals if later > ordinal
-                )
+                is_read = any(_meets(program.access_rows, ordinal, later) for later in near if later > ordinal)
                 return is_read and not any(_is_written(program, view, number + 1, ordinal) for view in places)
     return False
+
+
+def _of_its_op(program: Program, ordinal: int) -> list[Sequence[int]]:
+    """Ordinals of the ops of a command; those around it where no op is known."""
+    records = program.source.records_of(ordinal)
+    if records or program.source.records:
+        return [record.ordinals for record in records]
+    return [range(max(0, ordinal - _NEAR), min(len(program.commands), ordinal + _NEAR))]
 
 
 def _is_written(program: Program, view: View, start: int, stop: int) -> bool:

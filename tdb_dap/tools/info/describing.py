@@ -54,7 +54,8 @@ def describe(program: Program) -> Iterator[str]:
         for tensor in tensors:
             yield f"{word:9}  {_tensor(tensor)}"
     for region in program.ddr_regions():
-        yield f"DDR        {region.title}: {region.data.size:,} bytes at %{program.target.geometry.name(Space.GLOBAL, region.start)}"
+        place = program.target.geometry.name(Space.GLOBAL, region.start)
+        yield f"DDR        {region.title}: {region.data.size:,} bytes at %{place}"
     for subnet in program.subnets:
         if subnet.title and subnet.start == subnet.stop:
             continue
