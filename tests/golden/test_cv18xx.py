@@ -93,3 +93,43 @@ def test_only_the_quantisation_of_the_host_is_known() -> None:
     assert call("tpu.GenericCpu", [[3, 5]], [BYTES], cpu_op_name="quant") == [1.5, 2.5]
     with pytest.raises(NoGolden, match="host function argmax_v3"):
         call("tpu.GenericCpu", [[3, 5]], [BYTES], cpu_op_name="argmax_v3")
+
+
+LSTM = DATA / "deployments" / "lstm_cv181x_bf16"
+
+
+def rewritten(folder: Path, name: str, **arrays: Array) -> Path:
+    """A copy of the compilation whose file of that name holds other arrays."""
+    copy = Path(shutil.copytree(LSTM, folder / "copy"))
+    with np.load(copy / name) as archive:
+        np.savez(copy / name, **{**archive, **arrays})
+    return copy
+
+
+def test_an_lstm_has_its_product_outside_and_its_functions_in_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(LSTM), "--golden"]) == 0
+    done = capsys.readouterr()
+    assert "pass: 12 tensors compared, 0 differ, 10 not compared (10 weights)" in done.out
+    assert "no golden" not in done.err
+    weights = "lstm_cv181x_bf16_tpu_weights.npz"
+    with np.load(LSTM / weights) as archive:
+        table = archive["y_LSTM_sigmoid_table_bf16"]
+    spoiled = rewritten(tmp_path, weights, y_LSTM_sigmoid_table_bf16=np.roll(table, 8))
+    assert main(["check", str(spoiled), "--golden", "--quiet"]) == 1
+    assert "first to differ is y_LSTM (tpu.LSTM" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("noise", "code"), [(0.03, 0), (0.3, 1)])
+def test_outputs_near_those_of_the_interpreter_pass_with_what_their_op_was_given(
+    noise: float, code: int, tmp_path: Path
+) -> None:
+    """Its file has two tensors then, of which one is no output: the number of the last op, and what it converts."""
+    name = "lstm_cv181x_bf16_tpu_outputs.npz"
+    with np.load(LSTM / name) as archive:
+        own = {key: archive[key] for key in ("z_Gemm", "z_Gemm_f32")}
+    off = np.where(np.arange(30) % 2, 1 + noise, 1 - noise).astype(np.float32).reshape(6, 5)
+    folder = rewritten(tmp_path, name)
+    np.savez(folder / name, **{key: numbers * off for key, numbers in own.items()})
+    assert main(["check", str(folder), "--quiet"]) == code

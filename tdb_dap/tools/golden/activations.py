@@ -12,7 +12,7 @@ from tdb_dap.tools.golden.calls import Call, NoGolden, golden
 from tdb_dap.tools.golden.formats import TensorType
 
 _BF16 = TensorType(None, "bf16")
-_PLACES = 256
+PLACES = 256
 """Numbers of a table of CV18xx."""
 
 _ERF = np.vectorize(math.erf, otypes=[np.float64])
@@ -205,6 +205,15 @@ def prelu(call: Call) -> Array:
     return np.where(x > 0, x, slope * x)
 
 
+def sloped(x: Array, base: Array, slopes: Array, low: float, high: float) -> Array:
+    """The table of ``base`` from ``low`` to ``high`` in 256 steps at x, ``slopes`` between them; see ``looked_up``."""
+    if low >= high:
+        raise NoGolden(f"a table from {low:g} to {high:g}")
+    steps = _BF16.stored(_BF16.stored(x - (low + high) / 2) * _BF16.stored(np.array(PLACES / (high - low))))
+    place = np.clip(np.trunc(np.nan_to_num(steps)), -PLACES // 2, PLACES // 2 - 1).astype(np.int64)
+    return np.asarray(base[place % PLACES] + slopes[place % PLACES] * _BF16.stored(steps - place))
+
+
 @golden("tpu.LutBF16")
 def looked_up(call: Call) -> Array:
     """Base table at the place of x, and what the second table says of the distance from it. Both have 256 numbers.
@@ -213,21 +222,16 @@ def looked_up(call: Call) -> Array:
     bfloat16. ``Mantissa``: base of sign and exponent times the second table at the low byte of x, ``Log``: plus it.
     """
     x, base, second = call[0], call[1].reshape(-1), call[2].reshape(-1)
-    if base.size != _PLACES or second.size != _PLACES:
+    if base.size != PLACES or second.size != PLACES:
         raise NoGolden(f"tables of {base.size:,} and {second.size:,} numbers")
     mode = call.get("lut_mode")
     if mode == "Slope":
-        low, high = call.number("min_range"), call.number("max_range")
-        if low >= high:
-            raise NoGolden(f"a table from {low:g} to {high:g}")
-        steps = _BF16.stored(_BF16.stored(x - (low + high) / 2) * _BF16.stored(np.array(_PLACES / (high - low))))
-        place = np.clip(np.trunc(np.nan_to_num(steps)), -_PLACES // 2, _PLACES // 2 - 1).astype(np.int64)
-        return base[place % _PLACES] + second[place % _PLACES] * _BF16.stored(steps - place)
+        return sloped(x, base, second, call.number("min_range"), call.number("max_range"))
     if mode not in ("Mantissa", "Log"):
         raise NoGolden(f"no golden function for mode {mode}")
-    exponent = np.frexp(x)[1] - 1 + 63 + np.where(x < 0, _PLACES // 2, 0)
-    place = np.where(x == 0, 0, exponent).astype(np.int64) % _PLACES
-    low_byte = (np.asarray(x, np.float32).view(np.uint32) >> 16).astype(np.int64) % _PLACES
+    exponent = np.frexp(x)[1] - 1 + 63 + np.where(x < 0, PLACES // 2, 0)
+    place = np.where(x == 0, 0, exponent).astype(np.int64) % PLACES
+    low_byte = (np.asarray(x, np.float32).view(np.uint32) >> 16).astype(np.int64) % PLACES
     return base[place] * second[low_byte] if mode == "Mantissa" else base[place] + second[low_byte]
 
 

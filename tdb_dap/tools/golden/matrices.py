@@ -32,7 +32,10 @@ def matrix_product(call: Call) -> Array:
         raise NoGolden("weights that are dequantised on the way")
     result = product(call, call[0], call[1])
     bias = call.optional(2)
-    return call.relu(result if bias is None else result + bias.reshape(bias.shape or (1,)))
+    if bias is None:
+        return call.relu(result)
+    # An LSTM of CV18xx keeps those of its directions apart.
+    return call.relu(result + bias.reshape(-1 if bias.size == result.shape[-1] else bias.shape or (1,)))
 
 
 @golden("tpu.A16MatMul")
