@@ -70,6 +70,11 @@ BROKE = {
         "remote client",
         b"\x00\x00\x00\x1d\x83\xa4type\xa7Refused\xa4kind\xa4busy\xa3why\xa0",
     ),
+    "a backend whose reason is the end of a line": (
+        "remote client",
+        b"\x00\x00\x00\x1e\x83\xa4type\xa7Refused\xa4kind\xa4lgst\xa3why\xa1\n",
+    ),
+    "a tensor whose name goes on into what follows it": ("model", b"\xe6%\x04\xffbf16\xe6\x05\xff"),
     "bytes to be written that are not ASCII": (
         "session",
         '{"command": "writeMemory", "arguments": {"memoryReference": "R0", "data": "äöü"}}'.encode(),

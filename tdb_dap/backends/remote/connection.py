@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 from tdb_dap.backends.remote.channel import Broken, Channel
-from tdb_dap.backends.remote.handshake import NotAdmitted, enter
+from tdb_dap.backends.remote.handshake import NotAdmitted, enter, reason
 from tdb_dap.backends.remote.messages import (
     Answer,
     Changed,
@@ -23,6 +23,9 @@ from tdb_dap.system.interruption import between_parts
 
 SILENCE = 60.0
 """Seconds without a sign of life after which the other side is lost; it gives one every few seconds."""
+
+_LONGEST_REASON = 2000
+"""Characters of what it says of a command that it refuses."""
 
 
 class Connection:
@@ -127,4 +130,5 @@ class Connection:
 
     def _refused(self, answer: Refused) -> Exception:
         kinds = {"not simulated": NotSimulated, "bad access": BadAccess, "not recorded": BadInput}
-        return kinds[answer.kind](answer.why) if answer.kind in kinds else self.lost(answer.why)
+        why = reason(answer, _LONGEST_REASON)
+        return kinds[answer.kind](why) if answer.kind in kinds else self.lost(why)

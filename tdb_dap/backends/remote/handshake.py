@@ -68,7 +68,7 @@ def enter(channel: Channel, token: str | None) -> None:
     """The client's part; NotAdmitted says what to do."""
     hello = _next(channel)
     if isinstance(hello, Refused):
-        raise NotAdmitted(_reason(hello))
+        raise NotAdmitted(reason(hello))
     if not isinstance(hello, Hello):
         raise NotAdmitted("what listens there is no tdb-dap backend")
     if hello.version != VERSION:
@@ -81,18 +81,18 @@ def enter(channel: Channel, token: str | None) -> None:
     answer = _next(channel)
     if isinstance(answer, Refused):
         if answer.kind == "busy":
-            raise NotAdmitted(_reason(answer))
+            raise NotAdmitted(reason(answer))
         advice = f"give the one that it was started with: {TOKEN_VARIABLE}, or `backendToken`"
-        raise NotAdmitted(f"{_reason(answer)}; {advice}")
+        raise NotAdmitted(f"{reason(answer)}; {advice}")
     if not isinstance(answer, Welcome) or not hmac.compare_digest(
         answer.proof, _proof(token, "server", hello.nonce, nonce)
     ):
         raise NotAdmitted("it does not know the token: it is not the backend that it should be")
 
 
-def _reason(answer: Refused) -> str:
-    """One line of what the other side says, which is not trusted."""
-    return elided(" ".join(visible(answer.why).split()), _LONGEST_REASON) or "it refuses, and gives no reason"
+def reason(answer: Refused, longest: int = _LONGEST_REASON) -> str:
+    """One line, of no more characters than ``longest``, of what the other side says: it is not trusted."""
+    return elided(" ".join(visible(answer.why).split()), longest) or "it refuses, and gives no reason"
 
 
 def _next(channel: Channel) -> Greeting:
