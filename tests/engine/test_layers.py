@@ -213,7 +213,7 @@ def test_check_passes_right_tensors_and_finds_an_op_that_spoils_its_input(capsys
     assert "0 differ" in capsys.readouterr().out
     arguments = ["--inputs", str(SPOILED / "input.npz"), "--reference", str(SPOILED / "ref.npz"), "--quiet"]
     assert main(["check", str(SPOILED), *arguments]) == 1
-    assert "first to differ is leakyrelu2_LeakyRelu (tpu.LeakyRelu at line 24)" in capsys.readouterr().out
+    assert "first at fault is leakyrelu2_LeakyRelu (tpu.LeakyRelu at line 24)" in capsys.readouterr().out
 
 
 def test_weights_are_compared_with_the_compilers_file_of_them(
