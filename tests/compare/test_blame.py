@@ -245,3 +245,13 @@ def test_ops_without_the_compilers_text_are_tried_alone(tmp_path: Path) -> None:
     assert report.culprit.blame is not None
     assert report.culprit.blame.kind == "accumulates"
     assert "right with the reference's operands" in report.culprit.blame.text
+
+
+def test_a_reference_of_other_formats_accuses_no_op(capsys: pytest.CaptureFixture[str]) -> None:
+    """The float model's numbers for one in INT8: each op is off by what its format costs."""
+    of, floats = case("toy_bm1684x_int8"), case(TOY)
+    assert main(["check", str(of.path), "--inputs", str(of.inputs), "--reference", str(floats.reference)]) == 1
+    said = capsys.readouterr()
+    assert said.out.startswith("fail: first to differ is relu4_Relu")
+    assert "is at fault" not in said.out
+    assert "the reference is not that of this compilation: its numbers of relu4_Relu are none of ui8" in said.err

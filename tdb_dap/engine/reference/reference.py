@@ -24,6 +24,10 @@ __all__ = ["Comparison", "Reference", "Tolerance", "Tolerances", "compare", "num
 
 _KINDS = "biuf"
 """Kinds of NumPy's formats that are real numbers."""
+_OF_A_STEP = 0.01
+"""Part of the step from one stored number to the next that single precision may have moved an expected one."""
+_FEW = 0.01
+"""Share of the numbers of a tensor that may be between stored ones."""
 
 
 class Reference:
@@ -184,6 +188,19 @@ class Reference:
             return None
         fits = value.view is not None and value.view.size == part.size
         return part.reshape(value.view.shape) if fits and value.view is not None else part
+
+    def is_stored(self, value: MappedTensor) -> bool:
+        """Whether all but few expected numbers are some that the value's format has; True where none is known.
+
+        Those of the compiler's interpreter are, those of a model before quantisation are not.
+        """
+        expected = self.expected(value)
+        words = None if expected is None else stored_form(value, expected)
+        if expected is None or words is None:
+            return True
+        step = _OF_A_STEP * (value.scale if value.scale != 1 else np.abs(expected.reshape(words.shape)) / 128)
+        distance = np.abs(numbers_from(value, words) - expected.reshape(words.shape))
+        return bool(np.count_nonzero(distance > step) <= _FEW * words.size)
 
     def fits(self, value: MappedTensor) -> bool:
         """Whether there are expected numbers of a value, as many as its view has; no number is read."""

@@ -11,6 +11,7 @@ from tdb_dap.engine.compare.dataflow import Producers
 from tdb_dap.engine.machine.input_data import load_inputs
 from tdb_dap.engine.reference.tolerance import Tolerances
 from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.system.notices import notice
 from tdb_dap.tools.check.causes.blame import with_blame, with_other_inputs
 from tdb_dap.tools.check.causes.overwriting import Writers
 from tdb_dap.tools.check.causes.races import with_race
@@ -82,12 +83,30 @@ class Causes:
         if not failed or options.mode != "cascade" or not (options.blame or self._lacks_text):
             return rows
         try:
-            alone = self._alone(failed).rows
+            if options.blame or self._are_stored(failed):
+                return with_blame(rows, self._alone(failed).rows, Producers(program), writers)
         except TdbError:
             if options.blame:
                 raise
-            return rows
-        return with_blame(rows, alone, Producers(program), writers)
+        return rows
+
+    def _are_stored(self, rows: Sequence[Row]) -> bool:
+        """Whether the reference holds the numbers of this compilation: those of another one accuse right ops."""
+        names = {row.name for row in rows if row.role != "operand"}
+        worker = Worker(replace(self._job, keep="none", pictures=False), "standalone")
+        try:
+            reference = worker.debugger.reference
+            values = [value for record in self._program.source.records for value in record.results]
+            other = next((v for v in values if v.name in names and reference and not reference.is_stored(v)), None)
+        finally:
+            worker.close()
+        if other is not None:
+            kind = "its format" if other.view is None else other.view.dtype.name
+            notice(
+                f"the reference is not that of this compilation: its numbers of {other.name} are none of {kind}; what "
+                "formats cost looks like a fault, and no op is tried alone"
+            )
+        return other is None
 
     def _with_race(self, rows: list[Row]) -> list[Row]:
         """The rows, where another order of the commands is right with that; see ``races``."""
