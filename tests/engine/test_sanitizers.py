@@ -89,8 +89,8 @@ def test_they_have_no_errors_where_no_op_is_known(name: str, tmp_path: Path) -> 
     """The file of a model alone: what nobody uses is a warning then."""
     [model] = (DATA / "contexts" / name).glob("*model.xz")
     alone = Path(shutil.copy(model, tmp_path))
-    found = findings(open_debugger(alone, DATA / "contexts" / name / "input.npz"), "all")
-    assert [finding.text for finding in found if finding.filter != "unused"] == []
+    reported = findings(open_debugger(alone, DATA / "contexts" / name / "input.npz"), "all")
+    assert [finding.text for finding in reported if finding.filter != "unused"] == []
 
 
 @pytest.mark.parametrize("name", ["gate_bm1684_int8", "rows_bm1684_int8", "attend_bm1690_f16c8"])

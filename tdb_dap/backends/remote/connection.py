@@ -25,7 +25,7 @@ SILENCE = 60.0
 """Seconds without a sign of life after which the other side is lost; it gives one every few seconds."""
 
 _LONGEST_REASON = 2000
-"""Characters of what it says of a command that it refuses."""
+"""Characters of its reason to refuse a command."""
 
 
 class Connection:

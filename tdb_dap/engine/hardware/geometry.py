@@ -156,7 +156,9 @@ class Geometry(Struct, frozen=True, eq=False, dict=True):
 
     def locate_move(self, address: int) -> tuple[Space, int]:
         """Space and offset of an address in a command of the DMA."""
-        return self.locate(address % self.repeats[0] if self.repeats and address < self.repeats[1] else address)
+        if self.repeats is not None and address < self.repeats[1]:
+            address %= self.repeats[0]
+        return self.locate(address)
 
     def locate_tiu(self, address: int) -> tuple[Space, int]:
         """Space and offset of a TIU register value: an offset in local memory, or a device address beyond it."""

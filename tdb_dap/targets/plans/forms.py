@@ -40,7 +40,7 @@ class AddressSlot(NamedTuple):
         else:
             raw = sum([(word >> bit & mask) << shift for bit, mask, shift in self.parts])
         if self.is_device:  # no form takes part in what no legal command has
-            return (Space.UNKNOWN, raw) if geometry.is_repeated(raw) else geometry.locate_move(raw)
+            return (Space.UNKNOWN, raw) if geometry.is_repeated(raw) else geometry.locate(raw)
         raw += self.first
         if self.space is not None:
             return self.space, raw
