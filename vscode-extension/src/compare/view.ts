@@ -102,7 +102,8 @@ export class ComparePanel {
     const { culprit } = this.tree;
     const session = this.sessions.current;
     if (culprit === undefined || session === undefined) return;
-    await this.view.reveal(culprit, { select: true, focus: true });
+    // A comparison that ends meanwhile makes the rows anew; the line is asked for all the same.
+    await Promise.resolve(this.view.reveal(culprit, { select: true, focus: true })).catch(() => undefined);
     await openLine(session, culprit.line);
   }
 
