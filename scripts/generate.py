@@ -16,8 +16,8 @@ from pathlib import Path
 from scripts.generated import ROOT
 
 _PREFIX = "generate_"
-_FIRST = ("bmodel_reader", "protocol")
-"""The other generators import what these write."""
+_FIRST = ("protocol",)
+"""The other generators import what this one writes."""
 
 
 def generators() -> list[str]:

@@ -15,7 +15,6 @@ LARGEST = 500
 
 GENERATED = {
     "tdb_dap/adapter/protocol/types.py",
-    "tdb_dap/engine/bmodel/bmodel_generated.py",
     "vscode-extension/src/protocol/generated.ts",
 }
 

@@ -16,21 +16,19 @@ import re
 import struct
 import sys
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT)]
 
-from tdb_dap.engine.bmodel import bmodel_generated as fb  # noqa: E402
+from tdb_dap.engine.bmodel import schema  # noqa: E402
 from tdb_dap.engine.bmodel.file import HEADER, HEADER_BYTES, MAGIC  # noqa: E402
+from tdb_dap.engine.files.flat_buffer import Block, Table  # noqa: E402
 from tests.llm.models import QWEN  # noqa: E402
 from tests.llm_case import negate  # noqa: E402
 
 BLOCKS, WRONG = 12, 7
 _SOURCES = (*[0] * (BLOCKS - 1), 1)
 """The block of the small model that each block is: the last one also normalises the states."""
-_NAME, _NETS = 4, 12
-"""Fields of a net and of a bmodel."""
 
 
 def make(directory: Path) -> dict[str, object]:
@@ -75,27 +73,36 @@ def repeated(content: bytes) -> bytes:
     _, _, size, payload_size = HEADER.unpack(content[: HEADER.size])
     tables, payload = content[HEADER_BYTES : HEADER_BYTES + size], content[HEADER_BYTES + size :][:payload_size]
     tables = tables.ljust(-(-len(tables) // 8) * 8, b"\0")
-    old: Any = fb.Model.GetRootAs(tables, 0)  # the generated types lack what every table has
-    names = [bytes(old.Net(index).Name() or b"").decode() for index in range(old.NetLength())]
+    root = Block(tables).root()
+    old = list(root.tables(schema.Model.NETS))
+    names = [net.text(schema.Net.NAME) for net in old]
     nets = [(index, block) for index, name in enumerate(names) for block in _blocks(name)]
     vector = len(tables)
     copies = -(-(vector + 4 + 4 * len(nets)) // 8) * 8
     made = bytearray(tables.ljust(copies, b"\0") + tables * BLOCKS)
-    _point(made, old._tab.Pos + old._tab.Offset(_NETS), vector)
+    _point(made, _field(root, schema.Model.NETS), vector)
     struct.pack_into("<I", made, vector, len(nets))
     for number, (index, block) in enumerate(nets):
-        net: Any = fb.Model.GetRootAs(bytes(made), copies + block * len(tables)).Net(index)
-        _point(made, vector + 4 + 4 * number, net._tab.Pos)
-        _point(made, net._tab.Pos + net._tab.Offset(_NAME), len(made))
+        start = copies + block * len(tables)
+        net = old[index]
+        _point(made, vector + 4 + 4 * number, start + net.start)
+        _point(made, start + _field(net, schema.Net.NAME), len(made))
         name = _renamed(names[index], block)
         text = struct.pack("<I", len(name)) + name.encode() + b"\0"
         made += text.ljust(-(-len(text) // 8) * 8, b"\0")
-        span = net.Parameter(0).CoeffMem().BinaryCoeff()
-        weights = payload[span.Start() : span.Start() + span.Size()]
-        struct.pack_into("<Q", made, span._tab.Pos, len(payload))
-        payload += weights
+        weights = next(net.tables(schema.Net.STAGES)).table(schema.Stage.WEIGHTS)
+        assert weights is not None
+        first, size = weights.record(schema.Weights.BINARY, schema.SPAN) or (0, 0)
+        struct.pack_into("<Q", made, start + _field(weights, schema.Weights.BINARY), len(payload))
+        payload += payload[first : first + size]
     header = HEADER.pack(MAGIC, HEADER_BYTES, len(made), len(payload)).ljust(HEADER_BYTES, b"\0")
     return header + bytes(made) + payload
+
+
+def _field(table: Table, slot: int) -> int:
+    place = table.position(slot)
+    assert place is not None, "the small model has no such field"
+    return place
 
 
 def _point(tables: bytearray, field: int, target: int) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from tdb_dap.engine.bmodel import Bmodel
-from tdb_dap.engine.bmodel import bmodel_generated as fb
+from tdb_dap.engine.bmodel import Bmodel, schema
 from tdb_dap.engine.bmodel.file import HEADER_BYTES
 from tdb_dap.engine.bmodel.kernel_module import give_kernel
+from tdb_dap.engine.files.flat_buffer import Block
 from tests.samples import DATA, SAMPLE
 
 MODELS = sorted([SAMPLE, *(folder for folder in (DATA / "contexts").iterdir() if list(folder.glob("*.bmodel*")))])
@@ -30,14 +30,14 @@ def test_a_model_with_a_kernel_is_the_same_model(tmp_path: Path, folder: Path) -
     assert after.metadata.kernel_bytes == (before.metadata.kernel_bytes if had_one else 600)
     assert np.array_equal(after.payload[: before.payload.size], before.payload)
     block = model.read_bytes()[HEADER_BYTES : after.payload_start]
-    root = fb.Model.GetRootAs(block, 0)
-    kernel = root.KernelModule()
+    root = Block(block).root()
+    kernel = root.table(schema.Model.KERNEL_MODULE)
     assert kernel is not None
-    span = kernel.Binary()
+    span = kernel.record(schema.KernelModule.BINARY, schema.SPAN)
     assert span is not None
     if not had_one:
-        assert str(kernel.FileName()) == "b'libkernel_module.so'"  # bytes, whatever its stub says
-        assert after.payload[span.Start() : span.Start() + span.Size()].tobytes() == b"kernel" * 100
-    assert root.Type() is not None
+        assert kernel.text(0) == "libkernel_module.so"
+        assert after.payload[span[0] : sum(span)].tobytes() == b"kernel" * 100
+    assert root.position(schema.Model.TYPE) is not None
     assert not give_kernel(model, library), "it has one now"
     assert Bmodel(model).metadata == after.metadata

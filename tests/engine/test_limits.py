@@ -24,11 +24,11 @@ import flatbuffers
 import numpy as np
 import pytest
 
-from tdb_dap.engine.bmodel import Bmodel
-from tdb_dap.engine.bmodel import bmodel_generated as fb
+from tdb_dap.engine.bmodel import Bmodel, schema
 from tdb_dap.engine.bmodel.metadata import read_metadata
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import read_file
+from tdb_dap.engine.files.flat_buffer import Block, Table
 from tdb_dap.engine.machine.npz import read_npy, read_npz
 from tdb_dap.errors import BadInput
 from tdb_dap.tools.opening import open_debugger
@@ -221,41 +221,23 @@ def test_deeply_nested_records_are_refused(tmp_path: Path) -> None:
         open_program(folder)
 
 
-def changed_metadata(change: Callable[[fb.Model, bytearray], None]) -> bytes:
-    """The sample with its description changed in place."""
+def changed_metadata(change: Callable[[Table, bytearray], None]) -> bytes:
+    """The sample with the description of its first stage changed in place."""
     data = bytearray(MODEL)
     block = bytearray(data[64 : 64 + METADATA_SIZE])
-    change(fb.Model.GetRootAs(block, 0), block)  # type: ignore[arg-type]  # to be changed in place
+    net = next(Block(block).root().tables(schema.Model.NETS))
+    change(next(net.tables(schema.Net.STAGES)), block)
     data[64 : 64 + METADATA_SIZE] = block
     return bytes(data)
-
-
-def first_stage(model: fb.Model) -> Any:
-    """The first stage of the first net; the generated code has its fields, but not their types."""
-    net = model.Net(0)
-    assert net is not None
-    return net.Parameter(0)
-
-
-def put(block: bytearray, table: object, field: int, value: int) -> None:
-    """Another number into a field of 64 bits. ``field``: its offset in the table's list of fields."""
-    tab = table._tab  # type: ignore[attr-defined]
-    place = tab.Pos + tab.Offset(field)
-    assert tab.Offset(field), "the sample has no such field"
-    struct.pack_into("<Q", block, place, value)
 
 
 @needs_limits
 @pytest.mark.parametrize("size", [1 << 62, 1 << 50, 200 << 30])
 def test_memory_that_no_board_has_is_refused(tmp_path: Path, size: int) -> None:
-    def change(model: fb.Model, block: bytearray) -> None:
-        stage = first_stage(model)
-        put(block, stage, next(f for f in range(4, 60, 2) if reads(stage, f, stage.CtxSize())), size)
-
-    def reads(stage: object, field: int, value: int) -> bool:
-        tab = stage._tab  # type: ignore[attr-defined]
-        offset = tab.Offset(field)
-        return bool(offset) and struct.unpack_from("<Q", bytes(tab.Bytes), tab.Pos + offset)[0] == value
+    def change(stage: Table, block: bytearray) -> None:
+        place = stage.position(schema.Stage.CONTEXT_SIZE)
+        assert place is not None
+        struct.pack_into("<Q", block, place, size)
 
     path = tmp_path / "huge.bmodel"
     path.write_bytes(changed_metadata(change))
@@ -267,12 +249,11 @@ def test_memory_that_no_board_has_is_refused(tmp_path: Path, size: int) -> None:
 
 
 def test_a_tensor_of_2_to_the_60_elements_is_refused(tmp_path: Path) -> None:
-    def change(model: fb.Model, block: bytearray) -> None:
-        tensor = first_stage(model).InputTensor(0)
-        shape: Any = tensor.Shape(0) if tensor is not None else None
-        start = shape._tab.Vector(shape._tab.Offset(4))
-        for index in range(shape.DimLength()):
-            struct.pack_into("<Q", block, start + 8 * index, 1 << 30 if index < 2 else 1)
+    def change(stage: Table, block: bytearray) -> None:
+        tensor = next(stage.tables(schema.Stage.INPUTS))
+        shape = next(tensor.tables(schema.Tensor.SHAPES))
+        extents = [1 << 30 if index < 2 else 1 for index in range(len(shape.numbers(schema.Shape.EXTENTS, schema.U64)))]
+        struct.pack_into(f"<{len(extents)}Q", block, shape.first(schema.Shape.EXTENTS), *extents)
 
     path = tmp_path / "huge.bmodel"
     path.write_bytes(changed_metadata(change))
@@ -291,20 +272,14 @@ def bomb_of_tables(width: int) -> bytes:
             builder.PrependUOffsetTRelative(one)
         return builder.EndVector()
 
-    fb.TensorStart(builder)
-    tensors = many(fb.TensorEnd(builder))
-    fb.SubNetStart(builder)
-    fb.SubNetAddInputTensor(builder, tensors)
-    subnets = many(fb.SubNetEnd(builder))
-    fb.NetParameterStart(builder)
-    fb.NetParameterAddSubNet(builder, subnets)
-    stages = many(fb.NetParameterEnd(builder))
-    fb.NetStart(builder)
-    fb.NetAddParameter(builder, stages)
-    nets = many(fb.NetEnd(builder))
-    fb.ModelStart(builder)
-    fb.ModelAddNet(builder, nets)
-    builder.Finish(fb.ModelEnd(builder))
+    builder.StartObject(0)
+    table = builder.EndObject()
+    for slot in (schema.Subnet.INPUTS, schema.Stage.SUBNETS, schema.Net.STAGES, schema.Model.NETS):
+        entries = many(table)
+        builder.StartObject(slot + 1)
+        builder.PrependUOffsetTRelativeSlot(slot, entries, 0)
+        table = builder.EndObject()
+    builder.Finish(table)
     return bytes(builder.Output())
 
 

@@ -21,7 +21,7 @@ from scripts.robustness.fuzz_parsers import sandbox
 from scripts.robustness.fuzz_parsers.target import TARGETS, Target, attempt
 
 MODULES = ("files", "words", "wires", "documents", "recordings")
-_APART = ("__main__", "bmodel_generated", "child", "conf")
+_APART = ("__main__", "child", "conf")
 """Modules that are not instrumented."""
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from tdb_dap.engine.bmodel import bmodel_generated as fb
+from tdb_dap.engine.bmodel import schema
 from tdb_dap.engine.bmodel.file import HEADER, HEADER_BYTES, MAGIC
 from tdb_dap.engine.files.atomic_files import whole_file
+from tdb_dap.engine.files.flat_buffer import Block
 
 _OFFSETS = (0, 1, 2, 3, 4, 8)
 """Fields of the table Model that are offsets: strings, vectors and tables."""
 
-_KERNEL = 6
+_KERNEL = schema.Model.KERNEL_MODULE
 
 _FIELDS = {0: 4, 1: 8, 2: 12, 3: 16, 4: 20, _KERNEL: 24, 7: 28, 8: 32, 9: 36, 5: 40, 10: 48}
 """Field of the table Model -> its place in the new table, which is aligned to 8 bytes."""
@@ -33,9 +34,9 @@ def give_kernel(model: Path, library: Path) -> bool:
     data = model.read_bytes()
     _, header_size, block_size, payload_size = HEADER.unpack_from(data)
     block = data[header_size : header_size + block_size]
-    own = fb.Model.GetRootAs(block, 0).KernelModule()
-    span = own.Binary() if own is not None else None
-    if span is not None and span.Size():
+    own = Block(block).root().table(_KERNEL)
+    _, size = (own and own.record(schema.KernelModule.BINARY, schema.SPAN)) or (0, 0)
+    if size:
         return False
     payload = data[header_size + block_size : header_size + block_size + payload_size]
     kernel = library.read_bytes()

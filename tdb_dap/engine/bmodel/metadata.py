@@ -1,25 +1,22 @@
 """The object tree of a bmodel as typed records: model, nets, stages, subnets, command groups, tensors.
 
-Built from the FlatBuffers block. What is visited is counted: lists whose entries are all the same table, each of which
-holds such a list again, would otherwise make years of work of a few kilobytes.
+Built from the FlatBuffers block.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Struct, field
 
-from tdb_dap.engine.bmodel import bmodel_generated as fb
-from tdb_dap.engine.files import limits
+from tdb_dap.engine.bmodel import schema
+from tdb_dap.engine.files.flat_buffer import Block, Table
 from tdb_dap.engine.hardware.dtypes import BF16, F16, F32, SI8, SI16, SI32, UI8, UI16, UI32, DType
 from tdb_dap.engine.rendering.printable import visible
 from tdb_dap.errors import BadInput
-
-T = TypeVar("T")
 
 # Bytes of a stream that holds nothing but its end command, padded.
 _END_ONLY = 128
@@ -174,165 +171,128 @@ class Metadata(Struct, frozen=True):
 def read_metadata(block: bytes, file: str) -> Metadata:
     """Parse the FlatBuffers block; BadInput names ``file`` and what is damaged."""
     try:
-        model = fb.Model.GetRootAs(block, 0)
-        reader = _Reader(len(block))
-        kernel = model.KernelModule()
+        model = Block(block).root()
+        kernel = model.table(schema.Model.KERNEL_MODULE)
         return Metadata(
-            chip=reader.text(model.Chip()),
-            version=reader.text(model.Version()),
-            nets=reader.each(model.NetLength(), model.Net, reader.net),
-            has_riscv_kernel=kernel is not None and kernel.Mode() == _RISCV,
-            kernel_bytes=_binary_bytes(kernel),
+            chip=_text(model, schema.Model.CHIP),
+            version=_text(model, schema.Model.VERSION),
+            nets=tuple(map(_net, model.tables(schema.Model.NETS))),
+            has_riscv_kernel=kernel is not None and kernel.integer(schema.KernelModule.MODE) == _RISCV,
+            kernel_bytes=_span(kernel, schema.KernelModule.BINARY).size if kernel else 0,
         )
-    except (struct.error, IndexError, TypeError, ValueError, OverflowError, AttributeError) as error:
+    except (struct.error, IndexError, TypeError, ValueError, OverflowError) as error:
         what = str(error)
         if len(what) > 200:  # a damaged name may run to the end of the file
             what = f"{what[:100]} ... {what[-80:]}"
         raise BadInput(f"{file}: the model description is damaged ({what}); compile or copy the model again") from None
 
 
-def _binary_bytes(kernel: Any) -> int:
-    span = kernel.Binary() if kernel is not None else None
-    return int(span.Size()) if span is not None else 0
+def _text(table: Table, slot: int) -> str:
+    """A string, its control characters as escapes."""
+    text = table.text(slot)
+    return text if text.isprintable() else visible(text).replace("\n", "\\n")
 
 
-class _Reader:
-    """``size``: bytes of the block."""
+def _span(table: Table, slot: int) -> Span:
+    return Span(*(table.record(slot, schema.SPAN) or (0, 0)))
 
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.left = size * limits.DESCRIPTION_RATIO
 
-    def text(self, raw: bytes | str | None) -> str:
-        """A string, its control characters as escapes: the accessors return bytes, whatever their stubs say."""
-        self.spend(len(raw or ""))
-        text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw or ""
-        return text if text.isprintable() else visible(text).replace("\n", "\\n")
+def _spans(table: Table, slot: int) -> tuple[Span, ...]:
+    return tuple(Span(*span) for span in table.records(slot, schema.SPAN))
 
-    def count(self, length: int) -> int:
-        """The number of entries of a list, each of which takes four bytes at least."""
-        if not 0 <= length <= self.size // 4:
-            raise ValueError(f"a list claims {length:,} entries in a block of {self.size:,} bytes")
-        self.spend(4 * length)
-        return length
 
-    def spend(self, count: int) -> None:
-        """So many bytes are visited."""
-        self.left -= count
-        if self.left < 0:
-            raise ValueError(
-                f"its parts are more than {limits.DESCRIPTION_RATIO} times the {self.size:,} bytes that hold them"
-            )
+def _tensors(table: Table, slot: int) -> tuple[TensorInfo, ...]:
+    return tuple(map(_tensor, table.tables(slot)))
 
-    def each(self, length: int, get: Callable[[int], Any], read: Callable[[Any], T]) -> tuple[T, ...]:
-        return tuple(read(get(i)) for i in range(self.count(length)))
 
-    def net(self, net: Any) -> Net:
-        return Net(self.text(net.Name()), net.AddrMode(), self.each(net.ParameterLength(), net.Parameter, self.stage))
+def _groups(table: Table, slot: int) -> tuple[CommandGroup, ...]:
+    return tuple(map(_group, table.tables(slot)))
 
-    def stage(self, stage: Any) -> Stage:
-        weights = stage.CoeffMem()
-        return Stage(
-            inputs=self.each(stage.InputTensorLength(), stage.InputTensor, self.tensor),
-            outputs=self.each(stage.OutputTensorLength(), stage.OutputTensor, self.tensor),
-            weights_address=weights.Address() if weights else 0,
-            weights=self.span(weights.BinaryCoeff()) if weights else Span(0, 0),
-            activations_address=stage.CtxAddr(),
-            activations_size=stage.CtxSize(),
-            io_address=stage.IoAddr(),
-            io_size=stage.IoSize(),
-            core_count=max(1, stage.CoreNum()),
-            subnets=self.each(stage.SubNetLength(), stage.SubNet, self.subnet),
-            timing=self.span(stage.NetStat()),
-            named_weights=self.each(weights.LocationLength(), weights.Location, self.named) if weights else (),
-        )
 
-    def named(self, place: Any) -> tuple[str, Span]:
-        return self.text(place.Name()), Span(place.Offset(), place.Size())
+def _net(net: Table) -> Net:
+    return Net(
+        name=_text(net, schema.Net.NAME),
+        address_mode=net.integer(schema.Net.ADDRESS_MODE, schema.I32),
+        stages=tuple(map(_stage, net.tables(schema.Net.STAGES))),
+    )
 
-    def subnet(self, subnet: Any) -> SubnetInfo:
-        chip_to_chip: tuple[tuple[Span, ...], ...] = ()
-        system_dma: tuple[tuple[Span, ...], ...] = ()
-        hau_bytes = 0
-        if subnet.CoreCommandsLength():
-            chip_to_chip = self.each(
-                subnet.CoreCommandsLength(),
-                subnet.CoreCommands,
-                lambda core: self.each(core.CdmaCommandsLength(), core.CdmaCommands, self.span),
-            )
-            system_dma = self.each(
-                subnet.CoreCommandsLength(),
-                subnet.CoreCommands,
-                lambda core: self.each(core.SdmaCommandsLength(), core.SdmaCommands, self.span),
-            )
-            hau_bytes = self.hau_bytes(subnet)
-            groups = self.each(
-                subnet.CoreCommandsLength(),
-                subnet.CoreCommands,
-                lambda core: self.each(core.GdmaTiuCommandsLength(), core.GdmaTiuCommands, self.group),
-            )
-        else:
-            groups = (self.each(subnet.CmdGroupLength(), subnet.CmdGroup, self.group),)
-        return SubnetInfo(
-            id=subnet.Id(),
-            run_mode=_run_mode(subnet.SubnetMode(), subnet.IsDynamic()),
-            next_ids=tuple(subnet.NextSubnetIds(i) for i in range(self.count(subnet.NextSubnetIdsLength()))),
-            inputs=self.each(subnet.InputTensorLength(), subnet.InputTensor, self.tensor),
-            outputs=self.each(subnet.OutputTensorLength(), subnet.OutputTensor, self.tensor),
-            groups=groups,
-            cpu_operations=self.each(
-                subnet.CpuParamLength(),
-                subnet.CpuParam,
-                lambda p: CpuOperation(p.OpType(), self.span(p.BinaryParam())),
-            ),
-            chip_to_chip=chip_to_chip,
-            system_dma=system_dma,
-            hau_bytes=hau_bytes,
-            merged_from=self.merged_from(subnet.MergeParam()),
-        )
 
-    def merged_from(self, merge: Any) -> tuple[tuple[int, ...], ...]:
-        if merge is None:
-            return ()
-        return self.each(
-            merge.OutputFromLength(),
-            merge.OutputFrom,
-            lambda source: tuple(source.Indice(i) for i in range(self.count(source.IndiceLength()))),
-        )
+def _stage(stage: Table) -> Stage:
+    of = schema.Stage
+    weights = stage.table(of.WEIGHTS)
+    return Stage(
+        inputs=_tensors(stage, of.INPUTS),
+        outputs=_tensors(stage, of.OUTPUTS),
+        weights_address=weights.integer(schema.Weights.ADDRESS, schema.U64) if weights else 0,
+        weights=_span(weights, schema.Weights.BINARY) if weights else Span(0, 0),
+        activations_address=stage.integer(of.CONTEXT_ADDRESS, schema.U64),
+        activations_size=stage.integer(of.CONTEXT_SIZE, schema.U64),
+        io_address=stage.integer(of.IO_ADDRESS, schema.U64),
+        io_size=stage.integer(of.IO_SIZE, schema.U64),
+        core_count=max(1, stage.integer(of.CORE_COUNT)),
+        subnets=tuple(map(_subnet, stage.tables(of.SUBNETS))),
+        timing=_span(stage, of.COMMAND_TIMES),
+        named_weights=tuple(map(_location, weights.tables(schema.Weights.LOCATIONS))) if weights else (),
+    )
 
-    def hau_bytes(self, subnet: Any) -> int:
-        """Of the streams that hold more than their end command."""
-        cores = self.each(
-            subnet.CoreCommandsLength(),
-            subnet.CoreCommands,
-            lambda core: self.each(core.HauCommandsLength(), core.HauCommands, self.span),
-        )
-        return sum(span.size for spans in cores for span in spans if span.size > _END_ONLY)
 
-    def group(self, group: Any) -> CommandGroup:
-        return CommandGroup(
-            group.BdcNum(), group.GdmaNum(), self.span(group.BinaryBdc()), self.span(group.BinaryGdma())
-        )
+def _location(place: Table) -> tuple[str, Span]:
+    of = schema.Location
+    return _text(place, of.NAME), Span(place.integer(of.OFFSET, schema.U64), place.integer(of.SIZE, schema.U64))
 
-    def span(self, span: Any) -> Span:
-        return Span(span.Start(), span.Size()) if span else Span(0, 0)
 
-    def tensor(self, tensor: Any) -> TensorInfo:
-        name = self.text(tensor.Name())
-        dtype = TENSOR_DTYPES.get(tensor.DataType())
-        if dtype is None:
-            raise ValueError(f"tensor {name!r} has the unknown data type {tensor.DataType()}")
-        shape = tensor.Shape(0) if tensor.ShapeLength() else None
-        return TensorInfo(
-            name=name,
-            dtype=dtype,
-            shape=tuple(shape.Dim(i) for i in range(self.count(shape.DimLength()))) if shape else (),
-            address=tensor.DeviceAddr(),
-            size=tensor.Size(),
-            scale=tensor.Scale(),
-            zero_point=tensor.ZeroPoint(),
-            memory_mode=tensor.GmemStmode(),
-        )
+def _subnet(subnet: Table) -> SubnetInfo:
+    of = schema.Subnet
+    cores = tuple(subnet.tables(of.CORES))
+    merge = subnet.table(of.MERGE)
+    hau = [span for core in cores for span in _spans(core, schema.Core.HAU)]
+    return SubnetInfo(
+        id=int(subnet.number(of.ID, schema.I32, -1)),
+        run_mode=_run_mode(subnet.integer(of.MODE, schema.I32), subnet.integer(of.IS_DYNAMIC, schema.I32)),
+        next_ids=subnet.numbers(of.NEXT_IDS, schema.I32),
+        inputs=_tensors(subnet, of.INPUTS),
+        outputs=_tensors(subnet, of.OUTPUTS),
+        groups=tuple(_groups(core, schema.Core.GROUPS) for core in cores) or (_groups(subnet, of.GROUPS),),
+        cpu_operations=tuple(map(_host_operation, subnet.tables(of.HOST_OPERATIONS))),
+        chip_to_chip=tuple(_spans(core, schema.Core.CHIP_TO_CHIP) for core in cores),
+        system_dma=tuple(_spans(core, schema.Core.SYSTEM_DMA) for core in cores),
+        hau_bytes=sum(span.size for span in hau if span.size > _END_ONLY),
+        merged_from=tuple(
+            source.numbers(schema.OutputFrom.INDICES, schema.I32)
+            for source in (merge.tables(schema.Merge.OUTPUTS_FROM) if merge else ())
+        ),
+    )
+
+
+def _host_operation(operation: Table) -> CpuOperation:
+    of = schema.HostOperation
+    return CpuOperation(operation.integer(of.NUMBER, schema.I32), _span(operation, of.PARAMETERS))
+
+
+def _group(group: Table) -> CommandGroup:
+    of = schema.Group
+    return CommandGroup(
+        group.integer(of.TIU_COUNT), group.integer(of.DMA_COUNT), _span(group, of.TIU), _span(group, of.DMA)
+    )
+
+
+def _tensor(tensor: Table) -> TensorInfo:
+    of = schema.Tensor
+    name = _text(tensor, of.NAME)
+    code = tensor.integer(of.DTYPE)
+    if code not in TENSOR_DTYPES:
+        raise ValueError(f"tensor {name!r} has the unknown data type {code}")
+    shape = next(tensor.tables(of.SHAPES), None)
+    return TensorInfo(
+        name=name,
+        dtype=TENSOR_DTYPES[code],
+        shape=shape.numbers(schema.Shape.EXTENTS, schema.U64) if shape else (),
+        address=tensor.integer(of.ADDRESS, schema.U64),
+        size=tensor.integer(of.SIZE, schema.U64),
+        scale=float(tensor.number(of.SCALE, schema.F32, 1.0)),
+        zero_point=tensor.integer(of.ZERO_POINT, schema.I32),
+        memory_mode=tensor.integer(of.MEMORY_MODE, schema.I32),
+    )
 
 
 def _run_mode(mode: int, dynamic: int) -> RunMode:

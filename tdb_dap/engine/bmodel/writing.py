@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
 
 import flatbuffers
 from msgspec import Struct
 
-from tdb_dap.engine.bmodel import bmodel_generated as fb
+from tdb_dap.engine.bmodel import schema
 from tdb_dap.engine.bmodel.file import HEADER, HEADER_BYTES, MAGIC
 from tdb_dap.engine.files.atomic_files import whole_file
 
@@ -79,104 +79,102 @@ class _Writer:
         b.StartVector(4, 1, 4)
         b.PrependInt32(-1)
         following = b.EndVector()
-        fb.SubNetStart(b)
-        fb.SubNetAddNextSubnetIds(b, following)
-        if cores:
-            fb.SubNetAddCoreCommands(b, cores)
-        else:
-            fb.SubNetAddCmdGroup(b, groups)
-        fb.SubNetAddId(b, 0)
-        fb.SubNetAddInputTensor(b, inputs)
-        fb.SubNetAddOutputTensor(b, outputs)
-        subnets = self._vector([fb.SubNetEnd(b)])
-        weights = self._weights() if model.weights[1] else 0
-        fb.NetParameterStart(b)
-        if weights:
-            fb.NetParameterAddCoeffMem(b, weights)
-        fb.NetParameterAddInputTensor(b, inputs)
-        fb.NetParameterAddOutputTensor(b, outputs)
-        fb.NetParameterAddCtxAddr(b, model.activations[0])
-        fb.NetParameterAddCtxSize(b, model.activations[1])
-        fb.NetParameterAddCoreNum(b, 1)
-        fb.NetParameterAddSubNet(b, subnets)
-        stages = self._vector([fb.NetParameterEnd(b)])
-        name = b.CreateString("made")
-        fb.NetStart(b)
-        fb.NetAddName(b, name)
-        fb.NetAddParameter(b, stages)
-        nets = self._vector([fb.NetEnd(b)])
-        chip, version = b.CreateString(model.chip), b.CreateString("made")
-        kind, time = b.CreateString("B"), b.CreateString("")  # the vendor's tools ask for them
-        fb.ModelStart(b)
-        fb.ModelAddType(b, kind)
-        fb.ModelAddTime(b, time)
-        fb.ModelAddChip(b, chip)
-        fb.ModelAddVersion(b, version)
-        fb.ModelAddNet(b, nets)
-        b.Finish(fb.ModelEnd(b))
+        of = schema.Subnet
+        commands = {of.CORES: cores} if cores else {of.GROUPS: groups}
+        ends = {of.NEXT_IDS: following, of.INPUTS: inputs, of.OUTPUTS: outputs}
+        subnets = self._vector([self._table(commands | ends, {of.ID: 0})])
+        stages = self._vector([self._stage(inputs, outputs, subnets)])
+        nets = self._vector([self._table({schema.Net.NAME: b.CreateString("made"), schema.Net.STAGES: stages})])
+        root = {
+            schema.Model.CHIP: b.CreateString(model.chip),
+            schema.Model.VERSION: b.CreateString("made"),
+            schema.Model.TYPE: b.CreateString("B"),  # the vendor's tools ask for it and the time
+            schema.Model.TIME: b.CreateString(""),
+            schema.Model.NETS: nets,
+        }
+        b.Finish(self._table(root))
         return bytes(b.Output())
 
+    def _stage(self, inputs: int, outputs: int, subnets: int) -> int:
+        of = schema.Stage
+        address, size = self._model.activations
+        offsets = {of.INPUTS: inputs, of.OUTPUTS: outputs, of.SUBNETS: subnets}
+        if self._model.weights[1]:
+            offsets[of.WEIGHTS] = self._weights()
+        return self._table(offsets, {of.CORE_COUNT: 1}, {of.CONTEXT_ADDRESS: address, of.CONTEXT_SIZE: size})
+
     def _groups(self) -> list[int]:
-        b = self._builder
+        of = schema.Group
         made: list[int] = []
         start = 0
         for tiu, dma in self._model.groups:
-            fb.CmdGroupStart(b)
-            fb.CmdGroupAddBdcNum(b, tiu.count)
-            fb.CmdGroupAddGdmaNum(b, dma.count)
-            fb.CmdGroupAddBinaryBdc(b, fb.CreateBinSpan(b, start, len(tiu.data)))
-            fb.CmdGroupAddBinaryGdma(b, fb.CreateBinSpan(b, start + len(tiu.data), len(dma.data)))
-            made.append(fb.CmdGroupEnd(b))
+            spans = {of.TIU: (start, len(tiu.data)), of.DMA: (start + len(tiu.data), len(dma.data))}
+            made.append(self._table(numbers={of.TIU_COUNT: tiu.count, of.DMA_COUNT: dma.count}, spans=spans))
             start += len(tiu.data) + len(dma.data)
         return made
 
     def _weights(self) -> int:
-        b, model = self._builder, self._model
+        model = self._model
         address, data = model.weights
         before = [stream.data for group in model.groups for stream in group]
         start = sum(map(len, (*before, model.chip_to_chip, model.system_dma, model.hau)))
-        fb.CoeffMemStart(b)
-        fb.CoeffMemAddAddress(b, address)
-        fb.CoeffMemAddBinaryCoeff(b, fb.CreateBinSpan(b, start, len(data)))
-        return fb.CoeffMemEnd(b)
+        of = schema.Weights
+        return self._table(long_numbers={of.ADDRESS: address}, spans={of.BINARY: (start, len(data))})
 
     def _core(self, groups: int) -> int:
-        b, model = self._builder, self._model
-        spans: list[int] = []
+        b, model, of = self._builder, self._model, schema.Core
+        offsets = {of.GROUPS: groups}
         start = sum(len(stream.data) for group in model.groups for stream in group)
-        for data in (model.chip_to_chip, model.system_dma, model.hau):
-            b.StartVector(16, 1 if data else 0, 8)
+        streams = {of.CHIP_TO_CHIP: model.chip_to_chip, of.SYSTEM_DMA: model.system_dma, of.HAU: model.hau}
+        for slot, data in streams.items():
+            b.StartVector(schema.SPAN.size, 1 if data else 0, 8)
             if data:
-                fb.CreateBinSpan(b, start, len(data))
-            spans.append(b.EndVector())
+                self._span(start, len(data))
+            offsets[slot] = b.EndVector()
             start += len(data)
-        fb.CoreCommandsStart(b)
-        fb.CoreCommandsAddGdmaTiuCommands(b, groups)
-        fb.CoreCommandsAddCdmaCommands(b, spans[0])
-        fb.CoreCommandsAddSdmaCommands(b, spans[1])
-        fb.CoreCommandsAddHauCommands(b, spans[2])
-        return fb.CoreCommandsEnd(b)
+        return self._table(offsets)
 
     def _tensor(self, tensor: Border) -> int:
-        b = self._builder
+        b, of = self._builder, schema.Tensor
         name = b.CreateString(tensor.name)
         b.StartVector(8, len(tensor.shape), 8)
         for extent in reversed(tensor.shape):
             b.PrependUint64(extent)
-        dimensions = b.EndVector()
-        fb.ShapeStart(b)
-        fb.ShapeAddDim(b, dimensions)
-        shapes = self._vector([fb.ShapeEnd(b)])
-        fb.TensorStart(b)
-        fb.TensorAddName(b, name)
-        fb.TensorAddShape(b, shapes)
-        fb.TensorAddDeviceAddr(b, tensor.address)
-        fb.TensorAddSize(b, 4 * prod(tensor.shape))
-        fb.TensorAddScale(b, 1.0)
-        return fb.TensorEnd(b)
+        shapes = self._vector([self._table({schema.Shape.EXTENTS: b.EndVector()})])
+        numbers = {of.ADDRESS: tensor.address, of.SIZE: 4 * prod(tensor.shape)}
+        return self._table({of.NAME: name, of.SHAPES: shapes}, long_numbers=numbers)
 
     def _vector(self, offsets: Sequence[int]) -> int:
         self._builder.StartVector(4, len(offsets), 4)
         for offset in reversed(offsets):
             self._builder.PrependUOffsetTRelative(offset)
         return self._builder.EndVector()
+
+    def _span(self, start: int, size: int) -> int:
+        b = self._builder
+        b.Prep(8, schema.SPAN.size)
+        b.PrependUint64(size)
+        b.PrependUint64(start)
+        return b.Offset()
+
+    def _table(
+        self,
+        offsets: Mapping[int, int] = {},
+        numbers: Mapping[int, int] = {},
+        long_numbers: Mapping[int, int] = {},
+        spans: Mapping[int, tuple[int, int]] = {},
+    ) -> int:
+        """A table, its fields by slot: offsets, numbers of 32 and of 64 bits, and spans."""
+        b = self._builder
+        b.StartObject(1 + max((*offsets, *numbers, *long_numbers, *spans)))
+        for slot, span in spans.items():
+            b.PrependStructSlot(slot, self._span(*span), 0)
+        for slot, number in long_numbers.items():
+            b.PrependUint64(number)
+            b.Slot(slot)
+        for slot, number in numbers.items():
+            b.PrependUint32(number)
+            b.Slot(slot)
+        for slot, offset in offsets.items():
+            b.PrependUOffsetTRelativeSlot(slot, offset, 0)
+        return b.EndObject()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 
-from tdb_dap.engine.cvimodel.flat_buffer import Block, Table
+from tdb_dap.engine.files.flat_buffer import Block, Table
 
 Argument = float | bool | int | str | tuple[float, ...] | tuple[int, ...]
 

@@ -16,11 +16,11 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tdb_dap.engine.bmodel import ModelFile, Span
-from tdb_dap.engine.cvimodel.flat_buffer import Block, Table
 from tdb_dap.engine.cvimodel.lz4_block import unpack_block
 from tdb_dap.engine.files import limits
 from tdb_dap.engine.files.bounded_files import size_of
 from tdb_dap.engine.files.file_bytes import FileBytes
+from tdb_dap.engine.files.flat_buffer import Block, Table
 from tdb_dap.engine.hardware.dtypes import BF16, F32, SI8, SI16, SI32, UI8, UI16, UI32, DType
 from tdb_dap.errors import BadInput
 
@@ -267,7 +267,7 @@ def _routine(table: Table) -> CviRoutine:
         commands=stream.text(0) if stream else "",
         dma_buffer=stream.text(1) if stream else "",
         function=function.text(0) if function else "",
-        arguments=Span(HEADING.size + function.start(1), len(function.raw(1))) if function else Span(0, 0),
+        arguments=Span(HEADING.size + function.first(1), len(function.raw(1))) if function else Span(0, 0),
     )
 
 

@@ -8,16 +8,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 
-from tdb_dap.engine.bmodel import bmodel_generated as fb
+from tdb_dap.engine.bmodel import schema
 from tdb_dap.engine.bmodel.file import HEADER_BYTES
 from tdb_dap.engine.control.breakpoint_specs import command_named
 from tdb_dap.engine.cvimodel.file import CHECKSUM, HEADING, Cvimodel, checksum
 from tdb_dap.engine.files.atomic_files import whole_path
+from tdb_dap.engine.files.flat_buffer import Block, Table
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.engine.hardware.views import View
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
     from tdb_dap.engine.hardware.dtypes import Array
     from tdb_dap.engine.program.program import Program
 
-# Places of members in the list of members of a command group: 4 bytes for the head, 2 per member (FlatBuffers).
-_SPAN = {"tiu": 8, "dma": 10}
-_BYTES = {"tiu": 12, "dma": 14}
+# Fields of a command group.
+_SPAN = {"tiu": schema.Group.TIU, "dma": schema.Group.DMA}
+_BYTES = {"tiu": schema.Group.TIU_BYTES, "dma": schema.Group.DMA_BYTES}
 
 _BLOCK = 128
 """Streams are padded to whole blocks."""
@@ -40,7 +41,7 @@ class _Group(Struct, frozen=True):
     """A command group: what is known of it, and its table in the file."""
 
     info: CommandGroup
-    table: Any
+    table: Table
 
 
 class Editor:
@@ -167,8 +168,8 @@ class Editor:
         data[: len(fresh)] = np.frombuffer(fresh, np.uint8)
         data[len(fresh) :] = 0
         size = -(-len(fresh) // _BLOCK) * _BLOCK
-        self._put("<Q", _place(group.table, _SPAN[engine]), size, 8)  # after its start
-        self._put("<I", _place(group.table, _BYTES[engine]), size)
+        self._put("<Q", group.table.position(_SPAN[engine]), size, 8)  # after its start
+        self._put("<I", group.table.position(_BYTES[engine]), size)
 
     def _put(self, form: str, place: int | None, value: int, after: int = 0) -> None:
         """Overwrite a number of the metadata block; one that the file leaves out stands for 0 and stays."""
@@ -177,34 +178,26 @@ class Editor:
 
     def _groups(self) -> Iterator[_Group]:
         """The command groups of the stage, with their tables in the metadata block."""
-        model = fb.Model.GetRootAs(bytes(self._metadata), 0)
-        stage = self._stage(model)
-        for number, info in enumerate(self._program.stage.subnets):
-            subnet = stage.SubNet(number)
-            tables = [subnet.CmdGroup(i) for i in range(subnet.CmdGroupLength())]
-            for core in range(subnet.CoreCommandsLength()):
-                of_core = subnet.CoreCommands(core)
-                tables += [of_core.GdmaTiuCommands(i) for i in range(of_core.GdmaTiuCommandsLength())]
+        subnets = self._stage().tables(schema.Stage.SUBNETS)
+        for info, subnet in zip(self._program.stage.subnets, subnets, strict=True):
+            tables = list(subnet.tables(schema.Subnet.GROUPS))
+            for core in subnet.tables(schema.Subnet.CORES):
+                tables += core.tables(schema.Core.GROUPS)
             for table, group in zip(tables, [g for core_groups in info.groups for g in core_groups], strict=True):
                 yield _Group(group, table)
 
-    def _stage(self, model: Any) -> Any:
+    def _stage(self) -> Table:
         nets = self._program.bmodel.metadata.nets
         index = next(i for i, net in enumerate(nets) if net is self._program.net)
-        return model.Net(index).Parameter(self._program.stage_index)
+        net = list(Block(self._metadata).root().tables(schema.Model.NETS))[index]
+        return list(net.tables(schema.Net.STAGES))[self._program.stage_index]
 
     def _set_hash(self, digest: bytes) -> None:
         """The file's own hash of the weights, where it holds one."""
-        weights = self._stage(fb.Model.GetRootAs(bytes(self._metadata), 0)).CoeffMem()
-        if weights is not None and weights.CheckCodeLength() == len(digest):
-            place = weights._tab.Vector(weights._tab.Offset(6))
+        weights = self._stage().table(schema.Stage.WEIGHTS)
+        if weights is not None and len(weights.raw(schema.Weights.HASH)) == len(digest):
+            place = weights.first(schema.Weights.HASH)
             self._metadata[place : place + len(digest)] = digest
-
-
-def _place(table: Any, member: int) -> int | None:
-    """Position of a member of a table in the metadata block; None if it is left out."""
-    offset = table._tab.Offset(member)
-    return int(table._tab.Pos + offset) if offset else None
 
 
 def _weight(program: Program, name: str) -> View:

@@ -1,12 +1,14 @@
-"""Reader of FlatBuffers without a schema: tables, their fields by slot, strings and lists, all bounded.
+"""Reader of FlatBuffers: tables, their fields by slot (the number in the schema), strings and lists, all bounded.
 
-What is visited is counted, as lists may name one table again and again.
+What is visited is counted: lists whose entries are all the same table, each of which holds such a list again, would
+otherwise make years of work of a few kilobytes. https://flatbuffers.dev/internals/
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from typing import Any
 
 from tdb_dap.engine.files import limits
 
@@ -19,7 +21,7 @@ _FLOAT = struct.Struct("<f")
 class Block:
     """The bytes of a FlatBuffer. Every access beyond them is a ValueError, struct.error or IndexError."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes | bytearray) -> None:
         self.data = data
         self._left = len(data) * limits.DESCRIPTION_RATIO
 
@@ -40,11 +42,15 @@ class Block:
 
     def unpack(self, form: struct.Struct, position: int) -> int | float | bool:
         """One number."""
+        value: int | float | bool = self.record(form, position)[0]
+        return value
+
+    def record(self, form: struct.Struct, position: int) -> tuple[Any, ...]:
+        """The numbers of a structure."""
         if not 0 <= position <= len(self.data) - form.size:
             raise ValueError(f"a part at {position:,} is beyond the {len(self.data):,} bytes")
         self.spend(form.size)
-        value: int | float | bool = form.unpack_from(self.data, position)[0]
-        return value
+        return form.unpack_from(self.data, position)
 
     def bytes_at(self, position: int) -> bytes:
         """A list of bytes, with its length before it."""
@@ -52,15 +58,15 @@ class Block:
         if length > len(self.data) - position - _OFFSET.size:
             raise ValueError(f"a text or list at {position:,} claims {length:,} bytes of {len(self.data):,}")
         self.spend(length)
-        return self.data[position + _OFFSET.size : position + _OFFSET.size + length]
+        return bytes(self.data[position + _OFFSET.size : position + _OFFSET.size + length])
 
 
 class Table:
-    """A table of a block. Fields are known by their slot: their number in the schema."""
+    """A table of a block. A field that is not stored has its default."""
 
     def __init__(self, block: Block, position: int) -> None:
         self._block = block
-        self._start = position
+        self.start = position
         self._slots = position - int(block.unpack(_BACK, position))
         self._size = int(block.unpack(_SLOT, self._slots))
 
@@ -70,7 +76,7 @@ class Table:
         if entry + _SLOT.size > self._size:
             return None
         offset = int(self._block.unpack(_SLOT, self._slots + entry))
-        return self._start + offset if offset else None
+        return self.start + offset if offset else None
 
     def number(self, slot: int, form: struct.Struct, default: int | float = 0) -> int | float | bool:
         """A number in the form in which it is stored."""
@@ -86,8 +92,8 @@ class Table:
         at = self.position(slot)
         return b"" if at is None else self._block.bytes_at(self._block.follow(at))
 
-    def start(self, slot: int) -> int:
-        """Position of the first byte of a list; 0 if it is not stored."""
+    def first(self, slot: int) -> int:
+        """Position of the first entry of a list; 0 if it is not stored."""
         at = self.position(slot)
         return 0 if at is None else self._block.follow(at) + _OFFSET.size
 
@@ -105,6 +111,15 @@ class Table:
     def texts(self, slot: int) -> tuple[str, ...]:
         """The entries of a list of strings."""
         return tuple(self._block.bytes_at(place).decode("utf-8", "replace") for place in self._entries(slot))
+
+    def record(self, slot: int, form: struct.Struct) -> tuple[Any, ...] | None:
+        """The numbers of a structure."""
+        at = self.position(slot)
+        return None if at is None else self._block.record(form, at)
+
+    def records(self, slot: int, form: struct.Struct) -> Iterator[tuple[Any, ...]]:
+        """The entries of a list of structures."""
+        return (self._block.record(form, place) for place in self._list(slot, form.size))
 
     def numbers(self, slot: int, form: struct.Struct) -> tuple[int, ...]:
         """The entries of a list of whole numbers."""
