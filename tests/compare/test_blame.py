@@ -173,9 +173,19 @@ def test_a_changed_round_mode_is_blamed_on_its_op_by_comparing_with_the_right_mo
     assert found.right, found.text
 
 
-@pytest.mark.parametrize(("reason", "kind"), [("weight", "accumulates"), ("no such name", "unclear")])
-def test_a_weight_that_the_reference_lacks_leaves_nothing_unclear(reason: Reason, kind: str) -> None:
-    """Of the operands that no reference holds, only those that an op has computed can be wrong."""
+@pytest.mark.parametrize(
+    ("reason", "verdict", "kind"),
+    [
+        ("weight", "pass", "accumulates"),
+        ("no such name", "pass", "accumulates"),
+        ("weight", "unknown", "accumulates"),
+        ("no such name", "unknown", "unclear"),
+    ],
+)
+def test_an_operand_that_the_reference_lacks_is_judged_by_the_result(
+    reason: Reason, verdict: Verdict, kind: str
+) -> None:
+    """Weights are not computed; other operands are, in a run alone from the reference's operands of earlier ops."""
     program = job_of(case(TOY)).open().program
     common: dict[str, Any] = {
         "opcode": "tpu.Conv2D",
@@ -190,7 +200,7 @@ def test_a_weight_that_the_reference_lacks_leaves_nothing_unclear(reason: Reason
         Row(line=22, name="load_w", role="operand", index=1, verdict="unknown", reason=reason, **common),
         Row(line=22, name="sum", role="result", index=0, verdict="fail", **common),
     ]
-    alone = [replace(row, verdict="pass") if row.name == "sum" else row for row in rows]
+    alone = [replace(row, verdict=verdict) if row.name == "sum" else row for row in rows]
     *_, result = with_blame(rows, alone, Producers(program))
     assert result.blame is not None
     assert result.blame.kind == kind
@@ -255,3 +265,18 @@ def test_a_reference_of_other_formats_accuses_no_op(capsys: pytest.CaptureFixtur
     assert said.out.startswith("fail: first to differ is relu4_Relu")
     assert "is at fault" not in said.out
     assert "the reference is not that of this compilation: its numbers of relu4_Relu are none of ui8" in said.err
+
+
+def test_a_reference_with_one_tensor_of_another_format_names_the_op(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The compiler's interpreter rounds the results of most ops, not of all."""
+    of = case("toy_bm1684x_int8")
+    expected = dict(np.load(of.reference))
+    expected["relu4_Relu"] = expected["relu4_Relu"] * np.float32(1.51)
+    np.savez(tmp_path / "ref.npz", **expected)
+    arguments = ["--inputs", str(of.inputs), "--reference", str(tmp_path / "ref.npz")]
+    assert main(["check", str(of.path), *arguments]) == 1
+    said = capsys.readouterr()
+    assert said.out.startswith("fail: first at fault is relu4_Relu")
+    assert "the reference is not that of this compilation" not in said.err

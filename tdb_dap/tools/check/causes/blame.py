@@ -161,6 +161,10 @@ class _Judge:
         if any(
             operand.verdict == "unknown" and operand.reason != "weight" for operand in self._operands.get(row.line, ())
         ):
+            alone = self._alone.get(row.key)
+            if alone is not None and alone.verdict == "pass":
+                text = "right if the ops that lead to it have the reference's operands: errors add up"
+                return Blame(kind="accumulates", line=0, text=text)
             text = "right with the reference's operands where the reference holds them; it does not hold all of them"
             return Blame(kind="unclear", line=0, text=text)
         text = "right with the reference's operands; its own are within tolerance: errors add up"
