@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from tdb_dap.tools.check.schema import Key, Row
 
 
+_SAMPLE = 32
+"""Tensors that tell whether a reference is of a compilation."""
+
+
 class Causes:
     """The causes of what differs in one check.
 
@@ -102,6 +106,7 @@ class Causes:
             reference = worker.debugger.reference
             results = (value for record in self._program.source.records for value in record.results)
             values = [value for value in results if value.name in names] if reference else []
+            values = values[:: -(-len(values) // _SAMPLE) or 1]
             others = [value for value in values if reference and not reference.is_stored(value)]
         finally:
             worker.close()
@@ -142,6 +147,9 @@ class Causes:
         if data is None or len(references) != 1:
             return rows
         try:
+            text_of(model.context)
+            if not is_own(model.context, references[0]):
+                return rows
             inputs = numbers(load_inputs(data, program.inputs), program.inputs)
             # The tensors themselves were not kept: most checks do not need them.
             kept = replace(self._job, keep="all", measures=False, pictures=False, wanted=_of_results(rows))
