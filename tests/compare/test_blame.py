@@ -265,6 +265,10 @@ def test_a_reference_of_other_formats_accuses_no_op(capsys: pytest.CaptureFixtur
     assert said.out.startswith("fail: first to differ is relu4_Relu")
     assert "is at fault" not in said.out
     assert "the reference is not that of this compilation: its numbers of relu4_Relu are none of ui8" in said.err
+    assert (
+        main(["check", str(of.path), "--inputs", str(of.inputs), "--reference", str(floats.reference), "--blame"]) == 1
+    )
+    assert "are none of ui8; what formats cost is blamed, too" in capsys.readouterr().err
 
 
 def test_a_reference_with_one_tensor_of_another_format_names_the_op(

@@ -87,7 +87,7 @@ class Causes:
         if not failed or options.mode != "cascade" or not (options.blame or self._lacks_text):
             return rows
         try:
-            if options.blame or self._are_stored(rows):
+            if self._are_stored(rows) or options.blame:
                 return with_blame(rows, self._alone(failed).rows, Producers(program), writers)
         except TdbError:
             if options.blame:
@@ -112,11 +112,17 @@ class Causes:
             worker.close()
         if 2 * len(others) <= len(values):
             return True
-        kind = "its format" if others[0].view is None else others[0].view.dtype.name
-        notice(
-            f"the reference is not that of this compilation: its numbers of {others[0].name} are none of {kind}; what "
-            "formats cost looks like a fault, and no op is tried alone"
-        )
+        name, kind = others[0].name, "its format" if others[0].view is None else others[0].view.dtype.name
+        if self._options.blame:
+            notice(
+                f"the reference is not that of this compilation: its numbers of {name} are none of {kind}; what "
+                "formats cost is blamed, too"
+            )
+        else:
+            notice(
+                f"the reference is not that of this compilation: its numbers of {name} are none of {kind}; what "
+                "formats cost looks like a fault, and no op is tried alone"
+            )
         return False
 
     def _with_race(self, rows: list[Row]) -> list[Row]:
