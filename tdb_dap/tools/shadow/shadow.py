@@ -16,7 +16,7 @@ from msgspec import Struct
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
 from tdb_dap.targets.chips.registry import chips
-from tdb_dap.tools.golden.files.compilation import find
+from tdb_dap.tools.golden.files.compilation import Files, find
 from tdb_dap.tools.golden.judging import Judged, judge_call
 from tdb_dap.tools.golden.level import Level, names, wide
 from tdb_dap.tools.golden.library import NoGolden, compute
@@ -49,12 +49,13 @@ class Shadowed(Struct, frozen=True):
 class Shadow:
     """The shadows of a compilation for certain inputs. ``expected``, ``ideal``: tensors by name, float64.
 
-    ``expected`` is rounded to each format, ``ideal`` never, with the weights of the imported model where that is there.
+    ``files``: of the compilation, where they are known. ``expected`` is rounded to each format, ``ideal`` never, with
+    the weights of the imported model where that is there.
     BadInput if the compiler's text is missing, or cannot be read.
     """
 
-    def __init__(self, context: Path, inputs: Mapping[str, Array]) -> None:
-        self.files = files = find(context)
+    def __init__(self, context: Path, inputs: Mapping[str, Array], files: Files | None = None) -> None:
+        self.files = files = files or find(context)
         chip = chips().get(files.properties.get("chip", "").upper())
         if chip is not None and not chip.has_golden:
             raise BadInput(

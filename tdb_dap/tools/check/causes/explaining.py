@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -27,7 +28,8 @@ from tdb_dap.tools.check.results import unseen_outputs
 from tdb_dap.tools.check.schema import Blame
 from tdb_dap.tools.check.team import Alone, Team
 from tdb_dap.tools.check.worker import Job, Worker
-from tdb_dap.tools.golden.reference import numbers, text_of
+from tdb_dap.tools.golden.files.compilation import Files, find
+from tdb_dap.tools.golden.reference import numbers, text_in
 
 if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
@@ -139,6 +141,11 @@ class Causes:
 
         return with_race(rows, self._program, outputs_in) if self._options.mode == "cascade" else rows
 
+    @cached_property
+    def _files(self) -> Files:
+        """Files of the compilation; BadInput if it is not there."""
+        return find(self._options.model.context)
+
     def _may_accumulate(self, rows: list[Row]) -> bool:
         """Whether differences may be roundings that add up, and the limits are not the user's own."""
         options = self._options
@@ -153,8 +160,8 @@ class Causes:
         if data is None or len(references) != 1:
             return rows
         try:
-            text_of(model.context)
-            if not is_own(model.context, references[0]):
+            text_in(self._files, model.context)
+            if not is_own(self._files, references[0]):
                 return rows
             inputs = numbers(load_inputs(data, program.inputs), program.inputs)
             # The tensors themselves were not kept: most checks do not need them.
@@ -162,7 +169,7 @@ class Causes:
             again = self._walk(kept, "cascade", Worker(kept, "cascade"), Alone())
             outputs = [tensor.name for tensor in program.outputs]
             return without_accumulated(
-                rows, again.results, model.context, inputs, references[0], outputs, self._right_alone
+                rows, again.results, model.context, self._files, inputs, references[0], outputs, self._right_alone
             )
         except BadInput:
             self._lacks_text = True
@@ -181,7 +188,7 @@ class Causes:
         kept = {*outputs, *(row.name for row in rows if row.role == "operand" and row.line in last)}
         if not failed or len(model.references) > 1 or not all(row.name in kept and is_near(row) for row in failed):
             return rows
-        if not is_own(model.context, reference) or not self._is_right_by_golden():
+        if not is_own(self._files, reference) or not self._is_right_by_golden():
             return rows
         return [passed(row) if row.verdict == "fail" else row for row in rows]
 
@@ -189,7 +196,7 @@ class Causes:
         """The rows, where what differs from the float model blames no op, if no op of the chip is wrong."""
         model = self._options.model
         failed = any(row.verdict == "fail" for row in rows)
-        if not failed or len(model.references) != 1 or not is_of_float_model(model.context, model.references[0]):
+        if not failed or len(model.references) != 1 or not is_of_float_model(self._files, model.references[0]):
             return rows
         if not self._is_right_by_golden():
             return rows
@@ -202,7 +209,7 @@ class Causes:
         if options.mode != "cascade" or options.resume is not None:
             return False
         try:
-            model = replace(options.model, references=(text_of(options.model.context),))
+            model = replace(options.model, references=(text_in(self._files, options.model.context),))
             job = Job(model, Tolerances.parse([], options.excepted), keep="all", pictures=False)
             walked = self._walk(job, "cascade", Worker(job, "cascade"), Alone())
             golden = Causes(replace(options, model=model, blame=False), job, program, self._walk, self._team)

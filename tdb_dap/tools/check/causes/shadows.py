@@ -19,6 +19,7 @@ from tdb_dap.tools.check.schema import ROUNDED, Blame, Key, Numbers, Row, Shadow
 
 if TYPE_CHECKING:
     from tdb_dap.engine.source.mlir_file import MlirOp
+    from tdb_dap.tools.golden.files.compilation import Files
     from tdb_dap.tools.golden.judging import Judged
     from tdb_dap.tools.golden.level import Level
     from tdb_dap.tools.shadow.shadow import Shadow
@@ -94,6 +95,7 @@ def without_accumulated(
     rows: Sequence[Row],
     looked: Sequence[Looked],
     context: Path,
+    files: Files,
     inputs: Mapping[str, Array],
     reference: Path,
     outputs: Collection[str],
@@ -111,7 +113,7 @@ def without_accumulated(
     from tdb_dap.tools.golden.judging import executed
     from tdb_dap.tools.shadow.shadow import Shadow
 
-    shadow = Shadow(context, inputs)
+    shadow = Shadow(context, inputs, files)
     tensors = open_npz(reference, defers=True, at_once=0)  # few of them are needed, and the check has verified all
     if not all(name in tensors and _are_equal(tensors[name], array) for name, array in shadow.inputs.items()):
         return list(rows)
@@ -189,19 +191,14 @@ def _of_the_reference(
     return settled
 
 
-def is_own(context: Path, reference: Path | None) -> bool:
+def is_own(files: Files, reference: Path | None) -> bool:
     """Whether a file holds the tensors of the compiler's interpreter for a compilation."""
-    from tdb_dap.tools.golden.files.compilation import find  # as above
-
-    own = find(context).get("tpu_output")
+    own = files.get("tpu_output")
     return own is not None and reference is not None and own.samefile(reference)
 
 
-def is_of_float_model(context: Path, reference: Path) -> bool:
+def is_of_float_model(files: Files, reference: Path) -> bool:
     """Whether a file holds the tensors of the model that a compilation has lowered (``--test_reference``)."""
-    from tdb_dap.tools.golden.files.compilation import find  # as above
-
-    files = find(context)
     return any((path := files.get(key)) is not None and path.samefile(reference) for key in ("reference", "top_output"))
 
 
