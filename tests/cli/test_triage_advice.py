@@ -31,6 +31,22 @@ def test_the_folders_of_a_language_model_have_their_own_advice(tmp_path: Path) -
     assert "llm_convert" not in tdb_dap("triage", empty).stderr
 
 
+def test_a_compilation_that_broke_off_with_another_output_is_no_sound_one(tmp_path: Path) -> None:
+    """As a softmax of CV181X that is negative: the outputs only are known, and they are not the model's."""
+    toy = Compiled.into(tmp_path / "toy")
+    toy.break_off()
+    output = "softmax16_Softmax__softmax_reshape_f32"
+    arrays = read_npz(toy.tpu_outputs)
+    for step, said, advice in (
+        (1, "no bmodel was written; up to stage top no op is wrong", "bmodel: there is none"),
+        (-1, "no bmodel was written, and too little of stage tpu is known", "model_deploy: compile with --compare_all"),
+    ):
+        write_npz(toy.tpu_outputs, {"x": arrays["x"], output: arrays[output][:, ::step]})
+        done = tdb_dap("triage", toy.context)
+        assert said in done.stdout.splitlines()[-2], done.stdout
+        assert done.stdout.splitlines()[-1].startswith(f"next: {advice}")
+
+
 def test_a_run_on_zeros_is_no_judgement(tmp_path: Path) -> None:
     """A bias gives tensors that are not zeros: with a test input they are a verdict, without one they are none."""
     toy = Compiled.into(tmp_path / "toy")

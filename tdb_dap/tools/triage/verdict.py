@@ -39,6 +39,8 @@ _LEAST_JUDGED = 0.5
 _SAME_OUTPUT = 0.999
 """Cosine of the output from which on nothing that counts can be wrong."""
 
+_TOO_LITTLE = "too little of stage tpu is known to say that nothing is wrong"
+
 _GOOD_PART = 0.25
 """Part of what the output has lost from which on one op is the reason."""
 
@@ -138,6 +140,8 @@ def _outcome(
     if files.is_deployed and files.get("bmodel") is None:
         last = next(stage.title for stage in reversed(stages) if stage.judged)
         text = f"incomplete: no bmodel was written; up to stage {last} no op is wrong"
+        if _is_too_little(stages, cosine):
+            text = f"incomplete: no bmodel was written, and {_TOO_LITTLE}"
         return "incomplete", text + _price(cosine, costs)
     stopped = next((stage.stopped for stage in stages if stage.stopped), "")
     if stopped:
@@ -148,16 +152,21 @@ def _outcome(
     unjudged = [stage.title for stage in stages if not stage.judged]
     rest = f"; not judged: {', '.join(unjudged)}" if unjudged else ""
     partly = _partly(stages)
-    tpu = next((stage for stage in stages if stage.title == TPU and stage.level is not None), None)
-    is_little = tpu is not None and bool(usable) and tpu.judged < _LEAST_JUDGED * len(tpu.computed)
-    if is_little and (cosine is None or cosine < _SAME_OUTPUT):
-        text = f"incomplete: too little of stage tpu is known to say that nothing is wrong{_price(cosine, costs)}"
+    if _is_too_little(stages, cosine):
+        text = f"incomplete: {_TOO_LITTLE}{_price(cosine, costs)}"
         return "incomplete", text + rest + (partly and f"; judged: {partly}")
     if cosine is not None and any(cost.share > _LITTLE for cost in costs):
         none = f"no op that was judged is wrong ({partly})" if partly else "no op is wrong"
         return "quantisation", f"quantisation: {none}{_price(cosine, costs)}{rest}"
     share = f" ({partly})" if partly else ""
     return "nothing wrong", f"nothing wrong: every op that was judged computes what it should{share}{rest}"
+
+
+def _is_too_little(stages: Sequence[Stage], cosine: float | None) -> bool:
+    """Whether most ops of the lowered model are not judged, and its outputs do not say that it is right."""
+    tpu = next((stage for stage in stages if stage.title == TPU and stage.level is not None), None)
+    is_little = tpu is not None and tpu.judged < _LEAST_JUDGED * len(tpu.computed)
+    return is_little and any(stage.is_usable for stage in stages) and (cosine is None or cosine < _SAME_OUTPUT)
 
 
 def _partly(stages: Sequence[Stage]) -> str:
@@ -437,6 +446,8 @@ def _command(
         return f"tdb-dap check {context}{_inputs(files)} --reference {_word(files.paths['tpu_output'])}"
     if kind == "fault":
         return f"tdb-dap sanitize {context}{_inputs(files)}"
+    if first is None and files.get("bmodel") is None and _is_too_little(stages, cosine):
+        return "model_deploy: compile with --compare_all"
     if first is None:
         lacking = [stage for stage in stages if stage.missing]
         # What comes late tells more, and what comes first is often not wanted.
