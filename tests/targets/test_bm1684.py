@@ -19,6 +19,7 @@ from tdb_dap.targets.declaration.instruction_set import Instruction
 from tdb_dap.targets.semantics.bm1684.windows import average_weight
 from tests.known import view_of
 from tests.samples import Case, case, cases
+from tests.targets import commands
 
 LOCAL = 0x8000000
 
@@ -161,13 +162,48 @@ def test_the_amount_of_a_shift_is_a_byte() -> None:
         ("lut", {"opt_res0_prec": 2, "opd1_addr": 0, "opd1_h": 8}, "a lookup of ui8 into f32"),
         ("lut", {**FLOATS, "opd1_addr": 0, "opd1_h": 6}, "a lookup in a table of 64 words"),
         ("dma", {"localmem_mask_l32": 1}, "a move that leaves out lanes"),
-        ("dma.lrn_shift", {}, "dma.lrn_shift is not simulated"),
+        ("dma.lrn_shift", {}, "a shift of channels that adds to nothing"),
+        ("dma.lrn_shift", {"acc_write_enable": 1, "src_data_format": 2}, "channels of other numbers than float32"),
     ],
 )
 def test_what_nobody_has_seen_is_refused(mnemonic: str, values: dict[str, int], text: str) -> None:
     base = MOVE if mnemonic.startswith("dma") else {**SHAPE, **PLACES, "opt_opd0_sign": 1, "opt_opd1_sign": 1}
     with pytest.raises(NotSimulated, match=text):
         execute(mnemonic, {**base, **values})
+
+
+LANE = BM1684.geometry.lane_bytes
+SHIFTED = {
+    **MOVE,
+    "acc_write_enable": 1,
+    "lrn_shift_num": 1,
+    "src_start_addr_l32": LOCAL + LANE,
+    **{f"{side}_{axis}size": 2 if axis == "c" else 1 for side in ("src", "dst") for axis in "nchw"},
+}
+
+
+def test_a_shift_of_channels_adds_to_what_is_there() -> None:
+    """As LRN does, which sums the squares of channels next to each one; numbers below the normal ones count as 0."""
+    memory = Memory(BM1684.geometry, 1, [Region(0, np.zeros(64, np.uint8), "activations")])
+    lanes = memory.local()
+    for lane, (source, old) in enumerate([(9, 1), (2, 0.5), (1e-39, 3)]):
+        lanes[lane, :4] = np.array([source], np.float32).view(np.uint8)
+        lanes[lane, 256:260] = np.array([old], np.float32).view(np.uint8)
+    BM1684.execute(described("dma.lrn_shift", SHIFTED), memory)
+    assert memory.local()[:3, 256:260].copy().view(np.float32).ravel().tolist() == [3, 0.5, 3]
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"direction": 2}, "it shifts channels, and not within local memory"),
+        ({"dst_start_addr_l32": LOCAL + 124}, "it shifts channels between bytes 0 and 124 of lanes, by 128 of each"),
+    ],
+)
+def test_a_shift_of_channels_is_within_local_memory_and_between_other_bytes(values: dict[str, int], text: str) -> None:
+    right = commands.command(BM1684, "dma.lrn_shift", **{**SHIFTED, "dst_start_addr_l32": LOCAL + 128})
+    assert text in BM1684.illegal(commands.command(BM1684, "dma.lrn_shift", **{**SHIFTED, **values}))
+    assert not BM1684.illegal(right)
 
 
 @pytest.mark.parametrize("code", [0, 1, 2, 3])

@@ -9,7 +9,7 @@ from tdb_dap.engine.hardware.dtypes import F32, I8, I16, UI8, DType
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.errors import NotSimulated
-from tdb_dap.targets.declaration.family import Bound, Row, family, operand, result_
+from tdb_dap.targets.declaration.family import Bound, Row, family, flag, operand, result_
 from tdb_dap.targets.declaration.fields import Fields
 from tdb_dap.targets.families.dma.tensors import (
     Shape4,
@@ -20,7 +20,7 @@ from tdb_dap.targets.families.dma.tensors import (
     lane_mask,
 )
 
-COPY, TRANSPOSE, CONSTANT, SWAP = 0, 1, 4, 5
+COPY, TRANSPOSE, SHIFT, CONSTANT, SWAP = 0, 1, 2, 4, 5
 
 # Packed words of 8-bit numbers are moved as float32.
 _FORMATS = {0: F32, 1: I16, 2: UI8, 3: I8}
@@ -75,7 +75,7 @@ def _tensor_shape(f: Fields, side: str) -> Shape4:
     n, c, h, w = f.four("src", "size")
     if f.sub == SWAP and _is_local(f, "src") and _is_local(f, "dst"):
         n, h = 1, 1  # of more batches or rows the first one is moved
-    if side == "src":
+    if side == "src" or f.sub == SHIFT:
         return n, c, h, w
     if f.sub == TRANSPOSE:
         return c, n, h, w
@@ -87,9 +87,11 @@ def _tensor_shape(f: Fields, side: str) -> Shape4:
 def _strides(f: Fields, side: str) -> tuple[int, ...]:
     if is_linear(f):
         return f.src_nstride, f.src_nstride, f.src_nstride, 1
-    n, c, h, w = f.four(side, "stride")
     if is_matrix(f):
         return _matrix_strides(f, side)
+    if f.sub == SHIFT:
+        side = "src"  # of the destination, too
+    n, c, h, w = f.four(side, "stride")
     if f.stride_enable:
         return n, c, h, w
     if f.sub == SWAP and is_within_local(f):
@@ -118,9 +120,9 @@ def _block(f: Fields, side: str) -> int:
     return f.four(side, "size")[3] if is_matrix(f) and _is_local(f, side) else 0
 
 
-def _row(side: str) -> Row:
+def _row(side: str, *, is_read: bool = False, **details: Any) -> Row:
     make, constant = (operand, lambda f: f.sub == CONSTANT) if side == "src" else (result_, False)
-    return make(
+    return (operand if is_read else make)(
         side,
         lambda f: _matrix_shape(f, side) if is_matrix(f) else _tensor_shape(f, side),
         lambda f: _layout(f, side),
@@ -130,6 +132,7 @@ def _row(side: str) -> Row:
         side=side,
         strides=lambda f: _strides(f, side),
         width=lambda f: _block(f, side),
+        **details,
     )
 
 
@@ -188,6 +191,25 @@ def _steps_by_one(bound: Bound) -> str:
     return "its step from column to column is not 1" if wrong else ""
 
 
+_WITHIN_LANES = 3
+"""Direction of moves from local memory to local memory."""
+
+
+def _shifts_apart(bound: Bound) -> str:
+    """Channels are shifted within local memory, from bytes of the lanes that are not those they go to."""
+    f = bound.fields
+    if f.sub != SHIFT:
+        return ""
+    if f.direction != _WITHIN_LANES or not is_within_local(f):
+        return "it shifts channels, and not within local memory"
+    source, destination = (_place(f, side)[1] % f.geometry.lane_bytes for side in ("src", "dst"))
+    size = f.src_nsize * _strides(f, "src")[0] * _dtype(f).itemsize
+    is_apart = source + size <= destination or destination + size <= source
+    return (
+        "" if is_apart else f"it shifts channels between bytes {source} and {destination} of lanes, by {size} of each"
+    )
+
+
 def _moves_in_turn(bound: Bound) -> str:
     return is_apart_from_source(bound) if bound.fields.sub in (TRANSPOSE, SWAP) else copies_in_turn(bound)
 
@@ -209,9 +231,10 @@ def _is_within_lanes(bound: Bound) -> str:
 
 @family("bm1684.dma", registers=("dma_tensor",))
 class Move:
-    """Copy of a tensor in n, c, h, w order, of a matrix or of a run of numbers; transposed, or a constant."""
+    """Copy of a tensor in n, c, h, w order, of a matrix or of a run of numbers; transposed, added, or a constant."""
 
     source = _row("src")
+    old = _row("dst", is_read=True, hidden=True, when=flag("acc_write_enable"))
     destination = _row("dst")
 
     @staticmethod
@@ -224,6 +247,7 @@ class Move:
         _is_constant,
         _sizes_fit,
         _steps_by_one,
+        _shifts_apart,
         _has_steps,
         _is_within_lanes,
         has_rows_apart,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.targets.arithmetic import float32
 from tdb_dap.targets.families.bm1684 import dma as op
 from tdb_dap.targets.families.dma.tensors import lane_mask
 from tdb_dap.targets.semantics import dma
@@ -22,6 +23,17 @@ def copy(x: Operation) -> Array:
 def transpose(x: Operation) -> Array:
     """A tensor or matrix with channels and columns, or rows and columns, swapped."""
     return _moved(x)
+
+
+@semantics("bm1684.dma", op.SHIFT)
+def shift(x: Operation) -> Array:
+    """A tensor added to what is there, subnormals flushed; its addresses shift the channels."""
+    f = x.fields
+    refuse(op.is_linear(f) or op.is_matrix(f), "a shift of channels of no tensor")
+    refuse(f.src_data_format or f.dst_data_format, "a shift of channels of other numbers than float32")
+    refuse(lane_mask(f) is not None, "a move that leaves out lanes")
+    refuse(not f.acc_write_enable, "a shift of channels that adds to nothing")  # it clears channels next to them
+    return x.dtype.encode(float32.add(float32.flush(x["old"].numbers), float32.flush(x["source"].numbers)))
 
 
 def _moved(x: Operation) -> Array:
