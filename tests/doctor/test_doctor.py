@@ -28,7 +28,7 @@ from tests.samples import SAMPLE, case
 
 HERE = Installation.here()
 
-NOT_FOR_RUNNING = ("prompt_toolkit", "pydantic", "pygls", "rich", "zstandard")
+NOT_FOR_RUNNING = ("flatbuffers", "prompt_toolkit", "pydantic", "pygls", "rich", "zstandard")
 """Dependencies that only sessions, reports and recordings need."""
 
 WITHOUT = """
