@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import shlex
 import shutil
 import signal
@@ -123,21 +124,33 @@ class Kills:
         for name, size in sizes(out).items():
             if (
                 size != whole.get(name)
-                and not name.endswith(".part")
-                and not name.endswith((".sqlite", ".sqlite-wal", ".sqlite-shm"))
+                and not is_unfinished(name)
+                and not name.endswith((".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal"))
             ):
                 self.found.append(f"{what}: {name} has {size:,} bytes, a whole one {whole.get(name, 0):,}")
-        if any(name.endswith(".part") for name in sizes(out)):
+        if any(map(is_unfinished, sizes(out))):
             self.done["unfinished files"] += 1
             self.start(line, out, "again").wait()
-            if left := [name for name in sizes(out) if name.endswith(".part")]:
+            if left := list(filter(is_unfinished, sizes(out))):
                 self.found.append(f"{what}: the same command has left {', '.join(left)}")
         shutil.rmtree(out, ignore_errors=True)
 
 
+_SECONDS = re.compile(rb'(?<="seconds":) *[\d.]+')
+
+
 def sizes(folder: Path) -> dict[str, int]:
-    """Bytes of the files in and below a folder."""
-    return {str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    """Bytes of the files in and below a folder, less the digits of the time that a report says it took."""
+    return {
+        str(path.relative_to(folder)): len(_SECONDS.sub(b"", path.read_bytes()))
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def is_unfinished(name: str) -> bool:
+    """Whether a file is a hidden one that is not done, or in such a folder."""
+    return any(part.endswith(".part") for part in Path(name).parts)
 
 
 def running(mark: str) -> list[str]:
