@@ -93,6 +93,7 @@ MOVE = {
     "localmem_mask_h32": 0xFFFFFFFF,
     "direction": 3,
 }
+CONSTANTS = {**FLOATS, "tsk_opd_num": 3, "opd3_addr": 0, "opt_opd1_const": 1, "opt_opd2_const": 1}
 WORDS = {"opt_res0_prec": 3, "opt_opd0_prec": 3, "opt_opd1_prec": 3}
 
 
@@ -158,6 +159,7 @@ def test_the_amount_of_a_shift_is_a_byte() -> None:
         ("arith.max", {**WORDS, "opt_res0_prec": 0}, "the maximum or minimum of si16 as si8"),
         ("arith.mul", {**FLOATS, "short_opd1_str": 2}, "operands of storage code 2"),
         ("mdlinear.mac", {**FLOATS, "tsk_opd_num": 3, "opd3_addr": 0}, "a linear function per channel"),
+        ("mdlinear.mac", {**CONSTANTS, "opt_opd1_prec": 0}, "a linear function with constants of other formats"),
         ("mdscalar.max", FLOATS, "mdscalar.max is not simulated yet"),
         ("lut", {"opt_res0_prec": 2, "opd1_addr": 0, "opd1_h": 8}, "a lookup of ui8 into f32"),
         ("lut", {**FLOATS, "opd1_addr": 0, "opd1_h": 6}, "a lookup in a table of 64 words"),

@@ -77,6 +77,7 @@ def linear(x: Operation) -> Array:
     """round(input * factor) + addend, both constants."""
     refuse(x["input"].dtype is not F32, f"a linear function of {x['input'].dtype}")
     refuse(not (x["factor"].is_constant and x["addend"].is_constant), "a linear function per channel")
+    refuse({x["factor"].dtype, x["addend"].dtype} != {F32}, "a linear function with constants of other formats")
     at_once = elements.products_added(x["input"].stored, x["factor"].stored, x["addend"].stored, False)
     if at_once is not None and x.dtype is F32:
         return at_once
