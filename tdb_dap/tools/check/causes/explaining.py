@@ -160,17 +160,16 @@ class Causes:
         if data is None or len(references) != 1:
             return rows
         try:
-            text_in(self._files, model.context)
+            from tdb_dap.tools.shadow.shadow import Shadow  # takes milliseconds to load, and few checks need it
+
+            shadow = Shadow(model.context, numbers(load_inputs(data, program.inputs), program.inputs), self._files)
             if not is_own(self._files, references[0]):
                 return rows
-            inputs = numbers(load_inputs(data, program.inputs), program.inputs)
             # The tensors themselves were not kept: most checks do not need them.
             kept = replace(self._job, keep="all", measures=False, pictures=False, wanted=_of_results(rows))
             again = self._walk(kept, "cascade", Worker(kept, "cascade"), Alone())
             outputs = [tensor.name for tensor in program.outputs]
-            return without_accumulated(
-                rows, again.results, model.context, self._files, inputs, references[0], outputs, self._right_alone
-            )
+            return without_accumulated(rows, again.results, shadow, references[0], outputs, self._right_alone)
         except BadInput:
             self._lacks_text = True
             return rows

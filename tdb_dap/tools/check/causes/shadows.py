@@ -94,9 +94,7 @@ def _grows_at(rows: Sequence[Row]) -> str:
 def without_accumulated(
     rows: Sequence[Row],
     looked: Sequence[Looked],
-    context: Path,
-    files: Files,
-    inputs: Mapping[str, Array],
+    shadow: Shadow,
     reference: Path,
     outputs: Collection[str],
     right_alone: Callable[[Sequence[Row]], Collection[Key]],
@@ -111,9 +109,7 @@ def without_accumulated(
     """
     # Takes milliseconds to load, and a check in which nothing differs needs none of it.
     from tdb_dap.tools.golden.judging import executed
-    from tdb_dap.tools.shadow.shadow import Shadow
 
-    shadow = Shadow(context, inputs, files)
     tensors = open_npz(reference, defers=True, at_once=0)  # few of them are needed, and the check has verified all
     if not all(name in tensors and _are_equal(tensors[name], array) for name, array in shadow.inputs.items()):
         return list(rows)
