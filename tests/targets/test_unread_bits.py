@@ -79,4 +79,4 @@ def test_marks_in_them_are_passed_and_marks_next_to_them_are_followed() -> None:
     for mark, passes in ((0x00000000, True), (0xFEFEFE00, True), (0xFE000000, True), (0x000000FE, False)):
         assert passes == (mark & ~unread == 0)
         shadow.put(view, np.full(view.shape, mark, np.uint32))
-        assert observer._carry_clear(debugger.inspector, shadow, command.ordinal) == passes
+        assert observer._carry_ahead(debugger.inspector, shadow, command.ordinal)[0] == passes

@@ -365,6 +365,15 @@ class Ruling(Protocol):
 
 
 @runtime_checkable
+class Moving(Protocol):
+    """A chip that knows which commands look at none of the words that they move."""
+
+    def is_move(self, description: Description) -> bool:
+        """Whether the results of a command are the words of its only tensor, whatever these are."""
+        ...
+
+
+@runtime_checkable
 class Forming(Protocol):
     """A chip that knows the tensors of a command by others of its form."""
 

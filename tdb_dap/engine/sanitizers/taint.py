@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.hardware.memory import Memory
-from tdb_dap.engine.hardware.target import Description, Target
+from tdb_dap.engine.hardware.target import Description, Moving, Target
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.errors import BadAccess, NotSimulated
 
@@ -109,6 +109,39 @@ def dependent(target: Target, description: Description, memory: Memory, marks: M
             depends[zero] = 0
         dependent_values[view] = depends & _mask(one ^ other) if by_byte else depends
     return Dependence(dependent_values, clears)
+
+
+class _Masks:
+    """The masks of operands in place of their words; catches what is written."""
+
+    def __init__(self, masks: Mapping[View, Array]) -> None:
+        self._masks = masks
+        self.written: dict[View, Array] = {}
+
+    def read(self, view: View) -> Array:
+        mask = self._masks.get(view)
+        return np.zeros(view.shape, view.dtype.bits_dtype) if mask is None else mask.copy()
+
+    def peek(self, view: View) -> Array:
+        return self.read(view)
+
+    def write(self, view: View, bits: Array) -> None:
+        self.written[view] = np.ascontiguousarray(bits)
+
+
+def moved(target: Target, description: Description, marks: Mapping[View, Array]) -> Dependence | None:
+    """As ``dependent`` of a command that moves words, whatever these are; None of all others.
+
+    It depends on no memory: marks go where their bytes go.
+    """
+    if not isinstance(target, Moving) or not target.is_move(description):
+        return None
+    masks = _Masks({view: _mask(words) for view, words in marks.items()})
+    try:
+        target.execute(description, masks)
+    except (NotSimulated, BadAccess, IndexError, ValueError, OverflowError):
+        return None
+    return Dependence({view: words.reshape(view.shape) for view, words in masks.written.items()})
 
 
 def _all(dtype: DType) -> np.generic:

@@ -22,7 +22,7 @@ from tdb_dap.engine.machine.edits import MemoryEdit
 from tdb_dap.engine.sanitizers.finding_text import title_of
 from tdb_dap.engine.sanitizers.lifetimes import Lifetimes, LifetimeStart
 from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Defined, Shadow
-from tdb_dap.engine.sanitizers.taint import dependent
+from tdb_dap.engine.sanitizers.taint import Dependence, dependent, moved
 from tdb_dap.engine.sanitizers.taint_sources import TaintSources, byte_count, marked_words
 from tdb_dap.errors import NotSimulated
 
@@ -75,7 +75,8 @@ class Uninitialized(Observer):
             if kinds[ordinal] < 0 or not self._pass(inspector, shadow, ordinal):
                 look = ordinal
                 break
-            if inspector.reference is not None and self._leaves_marks(inspector, shadow, ordinal):
+            leaves = inspector.reference is not None and self._leaves_marks(inspector, shadow, ordinal)
+            if leaves or self._known[ordinal] is not None:
                 look = ordinal
                 break
         self._ahead = _Ahead(now, look, shadow.position)
@@ -87,26 +88,31 @@ class Uninitialized(Observer):
         assert self._lifetimes is not None
         for start in self._lifetimes.at(ordinal):
             self._begin(shadow, start)
-        if not self._defined.carry(shadow, ordinal) and not self._carry_clear(inspector, shadow, ordinal):
-            return False
-        self._known[ordinal] = None
+        finding = None
+        if not self._defined.carry(shadow, ordinal):
+            is_passed, finding = self._carry_ahead(inspector, shadow, ordinal)
+            if not is_passed:
+                return False
+        self._known[ordinal] = finding
         shadow.advance()
         return True
 
-    def _carry_clear(self, inspector: Inspector, shadow: Shadow, ordinal: int) -> bool:
-        """The same of a command that reads between marked bytes, or words of which other bits are marked."""
-        if ordinal in inspector.program.access_rows.irregular:
-            return False
+    def _carry_ahead(self, inspector: Inspector, shadow: Shadow, ordinal: int) -> tuple[bool, Finding | None]:
+        """The same of a command that moves marked bytes, or reads between them, or words with other bits marked.
+
+        Whether it is one, and what gets out by it.
+        """
+        command = inspector.program.commands[ordinal]
+        if ordinal in inspector.program.access_rows.irregular or not command.has_descriptor:
+            return False, None
         try:
-            description = inspector.program.commands[ordinal].description
+            marks, roles = _marked_operands(command.description, shadow)
         except NotSimulated:
-            return False
-        if any(True for _ in _marked(description, shadow)):
-            return False
-        for view in description.results:
-            if isinstance(view, View):
-                shadow.put(view, None)
-        return True
+            return False, None
+        depends = moved(inspector.program.target, command.description, marks) if marks else None
+        if marks and depends is None:
+            return False, None
+        return True, self._spread(inspector, shadow, command, marks, roles, depends)
 
     def _is_past(self, ordinal: int) -> bool:
         """Whether the marks are past a command that is seen for what its op leaves."""
@@ -225,19 +231,33 @@ class Uninitialized(Observer):
             description = command.description
         except NotSimulated:
             return None
-        results = [view for view in description.results if isinstance(view, View)]
         marks, roles = _marked_operands(description, shadow)
+        target, depends = inspector.program.target, None
+        if marks and command.has_descriptor:
+            depends = moved(target, description, marks) or dependent(target, description, inspector.memory, marks)
+        return self._spread(inspector, shadow, command, marks, roles, depends)
+
+    def _spread(
+        self,
+        inspector: Inspector,
+        shadow: Shadow,
+        command: Command,
+        marks: Mapping[View, Array],
+        roles: Mapping[View, str],
+        depends: Dependence | None,
+    ) -> Finding | None:
+        """Mark what depends on marked operands, and no other result; what gets out. None: the host reads them."""
+        results = [view for view in command.description.results if isinstance(view, View)]
         if not marks:
             for view in results:
                 shadow.put(view, None)
             return None
         mark = self._origins.of(command, marks, roles)
-        if not command.has_descriptor:
+        if depends is None:
             for view in results:
                 shadow.put(view, None)
             return self._finding(command, "the host is given", next(iter(marks.values())), mark)
         finding = None
-        depends = dependent(inspector.program.target, description, inspector.memory, marks)
         if depends.clears:
             finding = self._cleared(command, marks)
         for view in results:

@@ -26,7 +26,7 @@ from tdb_dap.engine.hardware.target import (
     Watched,
     Words,
 )
-from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.chips.observed_forms import ObservedForms
 from tdb_dap.targets.chips.static_tables import Table, fill
@@ -401,6 +401,17 @@ class Chip(Struct, frozen=True, dict=True):
             function_of(description.name, bound, self.rules)  # one that is not simulated at all is named as such
             raise NotSimulated(f"{description.name} is illegal: {broken}")
         execute(description.name, bound, memory, self.rules)
+
+    def is_move(self, description: Description) -> bool:
+        """Whether the results of a command are the words of its only tensor, whatever these are."""
+        from tdb_dap.targets.semantics.registry import is_move
+
+        bound: Bound = description.binding
+        tensors = [operand for operand in bound.operands.values() if isinstance(operand, View)]
+        function = self.semantics.get((bound.family.name, bound.fields.sub))
+        if function is None or len(tensors) != 1 or tensors[0].layout is Layout.STREAM:  # what is compressed is read
+            return False
+        return is_move(function, bound.fields)
 
     def illegal(self, description: Description) -> str:
         """The rule of the chip that a command breaks, in words; empty if it is legal."""

@@ -27,7 +27,6 @@ from tdb_dap.targets.plans.windows import convolution_of, windows_of
 from tdb_dap.targets.rules import Rules
 from tdb_dap.targets.semantics.execute import constant_bits, function_of
 from tdb_dap.targets.semantics.registry import (
-    COMPUTES,
     MOVES,
     PRODUCTS,
     UNPACKS,
@@ -36,6 +35,7 @@ from tdb_dap.targets.semantics.registry import (
     MatrixProduct,
     Operation,
     Semantic,
+    is_move,
 )
 
 _WITH_TABLE = frozenset({Function.SERIES, Function.LOOKED_UP, Function.SCATTERED})
@@ -178,8 +178,7 @@ def _may_be_first(tensor: Tensor, result: Tensor, behind: Sequence[int]) -> bool
 
 def _is_move(function: Semantic, form: Form) -> bool:
     """Whether a command moves words as they are."""
-    computes = COMPUTES.get(function)
-    return function in MOVES and not (computes is not None and computes(form.bound.fields))
+    return function in MOVES and is_move(function, form.bound.fields)
 
 
 def _is_over(old: str, form: Form, tensors: dict[str, Tensor], result: tuple[str, Tensor]) -> bool:

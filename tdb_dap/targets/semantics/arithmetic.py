@@ -28,9 +28,10 @@ from tdb_dap.targets.arithmetic.stored import Stored, Value
 from tdb_dap.targets.families import arithmetic as op
 from tdb_dap.targets.kernel.constants import LARGEST_STORED_SHIFT, Condition, Limit, Operator
 from tdb_dap.targets.semantics.finish import finite_half
-from tdb_dap.targets.semantics.registry import Operation, semantics
+from tdb_dap.targets.semantics.registry import Operation, copies, semantics
 
 
+@copies
 @semantics("arith", op.COPY, op.COPY_BATCH)
 def copy(x: Operation) -> Array:
     """result = left, bit by bit; copyMb repeats batch 0."""

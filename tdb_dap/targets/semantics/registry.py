@@ -95,6 +95,9 @@ SEMANTICS: dict[tuple[str, int], Semantic] = {}
 MOVES: dict[Semantic, bool] = {}
 """Functions whose result is the words of their only tensor, whatever these are; whether in their order."""
 
+COPIES: set[Semantic] = set()
+"""Functions whose result is the words of their only tensor, element by element, and which plans take as elements."""
+
 
 def semantics(family: str, *subs: int) -> Callable[[F], F]:
     """Declare that a function computes the given sub types of a family."""
@@ -228,6 +231,18 @@ def unpacks(words: Callable[[Array, int, int], tuple[Array, int]]) -> Callable[[
         return function
 
     return declare
+
+
+def copies(function: F) -> F:
+    """Declare that a function is one of ``COPIES``."""
+    COPIES.add(function)
+    return function
+
+
+def is_move(function: Semantic, fields: Fields) -> bool:
+    """Whether a command of a function moves words, or repeats them, and looks at none of them."""
+    computes = COMPUTES.get(function)
+    return function in COPIES or (function in MOVES and not (computes is not None and computes(fields)))
 
 
 def moves(in_order: bool, unless: Callable[[Fields], bool] | None = None) -> Callable[[F], F]:
