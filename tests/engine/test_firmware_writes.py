@@ -19,6 +19,7 @@ from tdb_dap.engine.program.recorded_program import RecordedProgram
 from tdb_dap.engine.recording import format as form
 from tdb_dap.engine.recording.recording import Recording
 from tdb_dap.engine.recording.writer import Writer
+from tdb_dap.engine.sanitizers.decoding import decoding
 from tests.command_line import tdb_dap
 from tests.engine.test_recordings import RECORDINGS, opened
 from tests.known import view_of
@@ -150,3 +151,21 @@ def test_a_recording_that_does_not_hold_what_the_host_read_says_so(tmp_path: Pat
     done = tdb_dap("run", file)
     assert done.returncode == 1
     assert "record the program again" in done.stdout
+
+
+@pytest.mark.parametrize("file", [GATHER, TOPK, *RECORDINGS], ids=lambda file: file.stem)
+def test_bits_without_meaning_in_its_commands_are_no_error(file: Path) -> None:
+    """It makes descriptors on its stack, and leaves in such bits what was there; wrong ids are still an error."""
+    _, program = replayed(file)
+    columns, payload = program.commands.columns, program.commands.payload
+    payload.flags.writeable = True
+    count = 0
+    for row in np.flatnonzero(columns.kind >= 0).tolist():
+        kind, start = int(columns.kind[row]), int(columns.offset[row])
+        word = program.target.reserved_bits(kind).to_bytes(program.target.kind_size(kind), "little")
+        payload[start : start + len(word)] |= np.frombuffer(word, np.uint8)
+        count += any(word)
+    assert count
+    assert not list(decoding(program))
+    columns.id[row] += 1
+    assert any("its id is" in finding.text for finding in decoding(program))

@@ -40,7 +40,9 @@ def legality(program: Program) -> Iterator[Finding]:
 
 
 def _set_bits(program: Program) -> Iterator[tuple[int, str]]:
-    """Reserved bits."""
+    """Reserved bits of compiled commands; those of a recording are what the firmware's stack held, without effect."""
+    if program.launches:
+        return
     columns = program.commands.columns
     payload = program.commands.payload
     for kind in distinct(columns.kind[columns.kind >= 0]):
