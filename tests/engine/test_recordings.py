@@ -349,3 +349,16 @@ def test_the_sanitizers_find_nothing_in_correct_runs(path: Path) -> None:
     """The runtime's own copies belong to no op, and the firmware reads and writes L2 without commands."""
     done = command_line("sanitize", path, "--quiet", "--strict")
     assert (done.returncode, done.stdout.split(" in ")[0]) == (0, "no findings")
+
+
+def test_an_input_of_which_no_command_reads_the_first_byte_is_where_the_host_put_it() -> None:
+    """RoiAlign reads parts of it, the first at byte 152: its operand was said to be there, and to be overwritten."""
+    program = opened(DATA / "memory" / "roi_align_bm1684x.tdbrec").program
+    (align,) = (record for record in program.source.records if record.opcode == "tpu.RoiAlign")
+    (view,) = (value.view for value in align.operands if value.name == "x")
+    assert view is not None
+    reads = [view.address for command in program.commands for view in command.operands if isinstance(view, View)]
+    image = program.inputs[0].view
+    assert (view.address, view.shape) == (image.address, image.shape)
+    assert image.address not in reads
+    assert image.address + 152 in reads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from tdb_dap.engine.bmodel import RunMode, Stage
+from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.program.accesses import views_of
 from tdb_dap.engine.source.dynamic_records import (
@@ -340,13 +342,16 @@ def _relocations(
     everywhere = {address for _, touched in looked for address in touched}
     base = geometry.device_address(Space.GLOBAL, 0)
     # The runtime tells addresses without the tag that commands on some chips have.
-    found_moves = [
-        Relocation(old, old + 1, candidate - old, name)
-        for (old, name), new in part.borders.items()
-        for candidate in (new, base + new)
-        if candidate in everywhere
-    ]
-    explained = {move.start + move.offset for move in found_moves}
+    sizes = _sizes(mapped)
+    found_moves: list[Relocation] = []
+    explained: set[int] = set()
+    for (old, name), new in part.borders.items():
+        for candidate in (new, base + new):
+            # An op may take a part of a tensor that does not begin with its first byte.
+            inside = {at for at in everywhere if candidate <= at < candidate + sizes.get((old, name), 1)}
+            if inside:
+                found_moves.append(Relocation(old, old + 1, candidate - old, name))
+                explained |= {candidate, *inside}
     placed = {move.start for move in found_moves}
     opaque = _opaque(mapped, by_ordinal) if part.is_dynamic else frozenset[str]()
     given = [
@@ -369,6 +374,16 @@ def _relocations(
                 address + offset for addresses, _ in looked for address in addresses if start <= address < stop
             }
     return [*given, *found_moves]
+
+
+def _sizes(mapped: Sequence[tuple[LocationRecord, Sequence[int]]]) -> dict[tuple[int, str], int]:
+    """Bytes of operands and results by the compiler's address and name."""
+    every = (entry for record, _ in mapped for key in ("operands", "results") for entry in record.list_of(key) if entry)
+    return {
+        (entry["address"], entry["name"]): math.prod(entry["shape"]) * (dtype.itemsize if dtype is not None else 1)
+        for entry in every
+        for dtype in [BY_NAME.get(entry["memory_type"].strip("<>").split("x")[-1])]
+    }
 
 
 def _is_ddr(address: int, geometry: Geometry) -> bool:
