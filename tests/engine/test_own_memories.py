@@ -6,6 +6,7 @@ address.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.program.own_memories import with_own_memories
 from tdb_dap.targets.chips.bm1684 import BM1684
 from tdb_dap.tools.opening import open_debugger
+from tdb_dap.tools.patch.editor import Editor
 from tdb_dap.tools.programs import open_program
 from tests.compare.test_walk import failing, walked
 from tests.known import view_of
@@ -26,6 +28,9 @@ from tests.samples import DATA, case
 MODELS = sorted((DATA / "memory").glob("host_*"))
 BETWEEN = DATA / "memory" / "host_between_bm1684_f32"
 """TPU, host, TPU, host, TPU: outputs of the first and the third are needed at the end."""
+
+ALIGNS = DATA / "memory" / "roi_align_bm1684_f32"
+"""TPU, then RoiAlign on the host."""
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda path: path.name)
@@ -186,3 +191,29 @@ def test_nets_with_branches_stay_as_they_are() -> None:
         outputs="a s",
     )
     assert with_own_memories(stage, BM1684.geometry, 1 << 20) == (stage, ())
+
+
+def test_an_input_that_only_the_host_reads_has_memory_of_its_own_without_a_copy() -> None:
+    """RoiAlign on the host, after a subnet of the TPU: the input was said to be where DDR has no bytes."""
+    program = open_program(ALIGNS)
+    image = next(tensor for tensor in program.inputs if tensor.name == "x")
+    (read,) = (tensor for subnet in program.subnets for tensor in subnet.inputs if tensor.name == "x")
+    assert read.address == image.address
+    assert all(command.engine != "host" for command in program.commands)
+    (region,) = (r for r in program.ddr_regions() if r.start <= image.view.address < r.stop)
+    assert region.title == "tensor x"
+    assert image.view.address + image.size <= region.stop
+
+
+def test_weights_of_such_a_model_can_be_edited(tmp_path: Path) -> None:
+    """Its net is not the one of the file: addresses in it are others."""
+    for name in ("final.mlir", "tensor_location.json.xz"):
+        shutil.copyfile(ALIGNS / name, tmp_path / name)
+    with Editor(open_program(ALIGNS), tmp_path / "compilation.bmodel") as editor:
+        editor.set_weight("w1", np.float32(7))
+    program = open_program(tmp_path)
+    weights = next(region for region in program.ddr_regions() if region.title == "weights")
+    (view,) = {value.view for record in program.source.records for value in record.operands if value.name == "w1"}
+    assert view is not None
+    start = view.address - weights.start
+    assert weights.data[start : start + 4].view(np.float32) == 7

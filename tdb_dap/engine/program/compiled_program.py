@@ -64,10 +64,10 @@ class CompiledProgram(Program):
         geometry = target.geometry
         copies: tuple[BorderCopy, ...] = ()
         if not as_compiled and metadata.has_own_memories:
-            stage_info, copies = _with_own_memories(stage_info, geometry)
-        if copies:
-            stages = (*chosen.stages[:stage], stage_info, *chosen.stages[stage + 1 :])
-            chosen = replace(chosen, stages=stages)
+            compiled = stage_info
+            stage_info, copies = _with_own_memories(compiled, geometry)
+            if stage_info is not compiled:  # without a copy, too: an input that only the host reads
+                chosen = replace(chosen, stages=(*chosen.stages[:stage], stage_info, *chosen.stages[stage + 1 :]))
         self._streams = Streams(self._bmodel, stage_info, target, str(context.bmodel))
         columns, bounds = self._streams.decode()
         columns, bounds, self._copies = _with_copies(columns, bounds, copies, geometry)

@@ -188,7 +188,7 @@ class Editor:
 
     def _stage(self) -> Table:
         nets = self._program.bmodel.metadata.nets
-        index = next(i for i, net in enumerate(nets) if net is self._program.net)
+        index = next(i for i, net in enumerate(nets) if net.name == self._program.net.name)
         net = list(Block(self._metadata).root().tables(schema.Model.NETS))[index]
         return list(net.tables(schema.Net.STAGES))[self._program.stage_index]
 
