@@ -362,3 +362,14 @@ def test_an_input_of_which_no_command_reads_the_first_byte_is_where_the_host_put
     assert (view.address, view.shape) == (image.address, image.shape)
     assert image.address not in reads
     assert image.address + 152 in reads
+
+
+def test_the_waits_of_the_runtime_before_a_static_subnet_are_of_no_op() -> None:
+    """BM1690's runtime waits for its cores before: two commands of each engine, which were those of the first ops."""
+    program = opened(DATA / "memory" / "roi_align_bm1690.tdbrec").program
+    (cast, *_) = (record for record in program.source.records if record.opcode == "tpu.Cast")
+    assert [program.commands[ordinal].name for ordinal in cast.ordinals] == ["arith.cast"]
+    (load, *_) = (record for record in program.source.records if record.opcode == "tpu.Load")
+    assert [program.commands[ordinal].name for ordinal in load.ordinals] == ["dma.tensor"]
+    before = {command.name for command in program.commands[: cast.first]}
+    assert {"system.send_msg", "system.wait_msg"} <= before  # in which order with those of DMA, no two runs agree

@@ -277,14 +277,19 @@ class RecordedSource:
             if command.has_descriptor:
                 streams.setdefault((command.core, command.engine), []).append(command.ordinal)
         by_ordinal = {command.ordinal: command for command in commands}
-        for key, stream in streams.items():
-            # The runtime copies inputs to where the subnet expects them, with commands of its own.
-            while len(stream) > part.lengths.get(key, len(stream)) and by_ordinal[stream[0]].name == _COPY:
+        records = self._records_of(part)
+        for (core, engine), stream in streams.items():
+            own = [record for record in records if record.core_id == core and engine in _COUNTED]
+            counted = [(r.before[_COUNTED.index(engine)], r.after[_COUNTED.index(engine)]) for r in own]
+            # The runtime's own commands come first: it waits for the cores, and copies inputs to where they are read.
+            while len(stream) > part.lengths.get((core, engine), len(stream)) and (
+                by_ordinal[stream[0]].name == _COPY or _are_waits(stream, counted, by_ordinal)
+            ):
                 del stream[0]
         mapped: list[tuple[LocationRecord, list[int]]] = []
-        for record in self._records_of(part):
+        for record in records:
             ordinals: list[int] = []
-            for engine, first, last in zip(("tiu", "dma"), record.before, record.after, strict=True):
+            for engine, first, last in zip(_COUNTED, record.before, record.after, strict=True):
                 stream = streams.get((record.core_id, engine), [])
                 if not 0 <= first <= last <= len(stream):
                     return []
@@ -306,6 +311,15 @@ class RecordedSource:
         chosen = [record for record in self._locations[key] if record.subnet_id == part.subnet]
         return [msgspec.structs.replace(record, line=record.line + first) for record in chosen] if first else chosen
 
+
+def _are_waits(stream: Sequence[int], counted: Sequence[tuple[int, int]], by_ordinal: Mapping[int, Command]) -> bool:
+    """Whether all that an op would have of an engine were commands that compute and move nothing."""
+    each = ([by_ordinal[ordinal].is_system for ordinal in stream[first:last]] for first, last in counted)
+    return by_ordinal[stream[0]].is_system and any(own and all(own) for own in each)
+
+
+_COUNTED = ("tiu", "dma")
+"""The engines whose commands the compiler counts, in the order in which it does."""
 
 _COPY = "dma.general"
 """Command with which the runtime moves bytes between places of DDR."""
