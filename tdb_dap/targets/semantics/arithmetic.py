@@ -46,8 +46,7 @@ FLOATS8 = (F8E4M3, F8E5M2)
 @semantics("arith", op.CAST)
 def cast(x: Operation) -> Array:
     """result = left converted by round mode; see ``rounding.convert``."""
-    left = x["left"]
-    limit = _limit_of_cast(x)
+    left, limit = x["left"], _limit_of_cast(x)
     at_once = converted_at_once(left.stored, x.dtype, x.fields.opd2_n_str, limit)
     if at_once is not None:
         return at_once if limit else _limited_cast(x, at_once)
