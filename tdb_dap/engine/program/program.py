@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import cached_property
 
 from msgspec import Struct
@@ -142,6 +142,11 @@ class Program(ABC):
     def is_dense(self) -> bool:
         """Whether its commands are so many that they touch most of what memories they have."""
         return len(self.commands) > _DENSE * self.core_count
+
+    @property
+    def of_firmware(self) -> Container[int]:
+        """Commands, by ordinal, that the dynamic firmware made while the net ran: no compiler wrote them."""
+        return ()
 
     shares_l2 = False
     """Whether others than its commands read and write L2: the firmware's processor, engines that are not decoded."""

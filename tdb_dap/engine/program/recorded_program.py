@@ -8,7 +8,7 @@ launch.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -164,6 +164,10 @@ class RecordedProgram(Program):
     brings_inputs = True
     shares_l2 = True
     begins_at_op = True
+
+    @property
+    def of_firmware(self) -> Container[int]:
+        return self.events.queued
 
     @property
     def is_executable(self) -> bool:

@@ -40,9 +40,7 @@ def legality(program: Program) -> Iterator[Finding]:
 
 
 def _set_bits(program: Program) -> Iterator[tuple[int, str]]:
-    """Reserved bits of compiled commands; those of a recording are what the firmware's stack held, without effect."""
-    if program.launches:
-        return
+    """Reserved bits; in commands that the firmware makes they are what its stack held, and have no effect."""
     columns = program.commands.columns
     payload = program.commands.payload
     for kind in distinct(columns.kind[columns.kind >= 0]):
@@ -53,6 +51,8 @@ def _set_bits(program: Program) -> Iterator[tuple[int, str]]:
         ordinals = np.flatnonzero(columns.kind == kind)
         bits = payload[columns.offset[ordinals][:, None] + np.arange(size)] & mask
         for row in np.flatnonzero(bits.any(axis=1)).tolist():
+            if int(ordinals[row]) in program.of_firmware:
+                continue
             start = int(columns.offset[ordinals[row]])
             used = program.target.reserved_bits(kind, payload[start : start + size].tobytes())
             word = int.from_bytes(bits[row].tobytes(), "little") & used
