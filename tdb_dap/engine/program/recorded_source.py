@@ -15,7 +15,6 @@ import numpy as np
 from msgspec import Struct, field
 
 from tdb_dap.engine.bmodel import RunMode, Stage
-from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.program.accesses import views_of
 from tdb_dap.engine.source.dynamic_records import (
@@ -27,6 +26,7 @@ from tdb_dap.engine.source.dynamic_records import (
     relocated,
 )
 from tdb_dap.engine.source.joined_text import JoinedText
+from tdb_dap.engine.source.mapped_tensor import dtype_of
 from tdb_dap.engine.source.marks import Marks
 from tdb_dap.engine.source.mlir_file import MlirFile, SourceFile
 from tdb_dap.engine.source.op_records import Records
@@ -392,12 +392,12 @@ def _relocations(
 
 def _sizes(mapped: Sequence[tuple[LocationRecord, Sequence[int]]]) -> dict[tuple[int, str], int]:
     """Bytes of operands and results by the compiler's address and name."""
-    every = (entry for record, _ in mapped for key in ("operands", "results") for entry in record.list_of(key) if entry)
-    return {
-        (entry["address"], entry["name"]): math.prod(entry["shape"]) * (dtype.itemsize if dtype is not None else 1)
-        for entry in every
-        for dtype in [BY_NAME.get(entry["memory_type"].strip("<>").split("x")[-1])]
-    }
+    sizes: dict[tuple[int, str], int] = {}
+    for record, _ in mapped:
+        for entry in filter(None, (*record.list_of("operands"), *record.list_of("results"))):
+            dtype = dtype_of(entry["memory_type"])
+            sizes[entry["address"], entry["name"]] = math.prod(entry["shape"]) * (dtype.itemsize if dtype else 1)
+    return sizes
 
 
 def _is_ddr(address: int, geometry: Geometry) -> bool:

@@ -25,14 +25,31 @@ _PERIOD = 4099
 """Numbers until those for undefined bytes repeat: a prime, so that no window or stride meets equal ones in order."""
 
 
-class _Pretended:
-    """Operands with other numbers in their marked bytes; catches what is written."""
+class _Masks:
+    """The masks of operands in place of their words; catches what is written."""
+
+    def __init__(self, masks: Mapping[View, Array]) -> None:
+        self._masks = masks
+        self.written: dict[View, Array] = {}
+
+    def read(self, view: View) -> Array:
+        mask = self._masks.get(view)
+        return np.zeros(view.shape, view.dtype.bits_dtype) if mask is None else mask.copy()
+
+    def peek(self, view: View) -> Array:
+        return self.read(view)
+
+    def write(self, view: View, bits: Array) -> None:
+        self.written[view] = np.ascontiguousarray(bits)
+
+
+class _Pretended(_Masks):
+    """Operands with other numbers in their marked bytes."""
 
     def __init__(self, memory: Memory, masks: Mapping[View, Array], complement: bool) -> None:
+        super().__init__(masks)
         self._memory = memory
-        self._masks = masks
         self._complement = complement
-        self.written: dict[View, Array] = {}
 
     def read(self, view: View) -> Array:
         words = self._memory.read(view)
@@ -45,12 +62,6 @@ class _Pretended:
         noise &= mask
         noise ^= words
         return noise
-
-    def peek(self, view: View) -> Array:
-        return self.read(view)
-
-    def write(self, view: View, bits: Array) -> None:
-        self.written[view] = np.ascontiguousarray(bits)
 
 
 @lru_cache(maxsize=64)
@@ -109,24 +120,6 @@ def dependent(target: Target, description: Description, memory: Memory, marks: M
             depends[zero] = 0
         dependent_values[view] = depends & _mask(one ^ other) if by_byte else depends
     return Dependence(dependent_values, clears)
-
-
-class _Masks:
-    """The masks of operands in place of their words; catches what is written."""
-
-    def __init__(self, masks: Mapping[View, Array]) -> None:
-        self._masks = masks
-        self.written: dict[View, Array] = {}
-
-    def read(self, view: View) -> Array:
-        mask = self._masks.get(view)
-        return np.zeros(view.shape, view.dtype.bits_dtype) if mask is None else mask.copy()
-
-    def peek(self, view: View) -> Array:
-        return self.read(view)
-
-    def write(self, view: View, bits: Array) -> None:
-        self.written[view] = np.ascontiguousarray(bits)
 
 
 def moved(target: Target, description: Description, marks: Mapping[View, Array]) -> Dependence | None:

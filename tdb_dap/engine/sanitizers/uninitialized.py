@@ -102,9 +102,9 @@ class Uninitialized(Observer):
 
         Whether it is one, and what gets out by it.
         """
-        command = inspector.program.commands[ordinal]
-        if ordinal in inspector.program.access_rows.irregular or not command.has_descriptor:
+        if ordinal in inspector.program.access_rows.irregular:
             return False, None
+        command = inspector.program.commands[ordinal]
         try:
             marks, roles = _marked_operands(command.description, shadow)
         except NotSimulated:

@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tdb_dap.engine.hardware.dtypes import BY_NAME
+from tdb_dap.engine.hardware.dtypes import BY_NAME, DType
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.strides import contiguous, in_words
 from tdb_dap.engine.hardware.views import Layout, View, strides_of
@@ -34,6 +34,11 @@ _TEXTS = ("name", "layout", "memory_type", "type", "reshape", "slice")
 _ADDRESSES = range(1 << 48)
 _KEPT = 1 << 12
 """Texts of shapes and slices that are not parsed again: a network has few."""
+
+
+def dtype_of(memory_type: str) -> DType | None:
+    """The format of a tensor as the compiler's records have its type; None for one that is not known."""
+    return BY_NAME.get(memory_type.strip("<>").split("x")[-1])
 
 
 @lru_cache(_KEPT)
@@ -113,7 +118,7 @@ class MappedTensor:
 
     def _moved_on(self) -> int:
         """Bytes by which the slice moves the address on in a tensor in DDR."""
-        dtype = BY_NAME.get(self.memory_type.strip("<>").split("x")[-1])
+        dtype = dtype_of(self.memory_type)
         if self.layout not in _DENSE_LAYOUTS or dtype is None or len(self.slices or ()) != len(self.reshape):
             return 0
         starts = [part.start for part in self.slices or ()]
@@ -180,7 +185,7 @@ class MappedTensor:
     @cached_property
     def view(self) -> View | None:
         """View of it in memory; None if the layout is not known, or for a table in L2 recorded as if it were local."""
-        dtype = BY_NAME.get(self.memory_type.strip("<>").split("x")[-1])
+        dtype = dtype_of(self.memory_type)
         if dtype is None:
             return None
         shape = shape_of(self.memory_type)
