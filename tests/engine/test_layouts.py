@@ -111,6 +111,15 @@ def test_byte_ranges_enclose_every_element(v: View) -> None:
         assert any(start <= place and place + v.dtype.itemsize <= stop for start, stop in ranges)
 
 
+@pytest.mark.parametrize("v", [*CASES, view((2, 70, 3, 5), F32, Layout.ALIGN_EU, mask=0b1011)], ids=repr)
+def test_a_rectangle_has_its_first_byte_in_each_of_its_lanes(v: View) -> None:
+    memory = Memory(GEOMETRY, 1, [])
+    memory.write(v, np.full(v.shape, -1).astype(v.dtype.bits_dtype))
+    for start, stop, lane, lane_stop in rectangles(v):
+        assert memory.local()[lane:lane_stop, start].all()
+        assert memory.local()[lane:lane_stop, stop - 1].all()
+
+
 def packed_view(
     shape: tuple[int, int, int, int],
     dtype: DType,

@@ -7,13 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.hardware.target import Moving
 from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.sanitizers.lifetimes import Lifetimes
+from tdb_dap.engine.sanitizers.shadow import Defined
 from tdb_dap.engine.sanitizers.taint import dependent, moved
 from tdb_dap.errors import NotSimulated
 from tdb_dap.tools.opening import open_debugger
-from tests.samples import DATA, cases, of_more_chips, typical
+from tests.samples import DATA, case, cases, of_more_chips, typical
 from tests.targets.commands import chip_named, encoded
 
 
@@ -74,3 +77,28 @@ def test_an_op_that_computes_is_none_and_neither_is_one_that_adds_to_its_destina
     shifts = [description for description in every if description.name == "dma.lrn_shift"]
     assert shifts
     assert not any(map(target.is_move, shifts))
+
+
+@pytest.mark.parametrize("model", typical([sample.path for sample in cases() if not sample.is_dynamic]))
+def test_a_result_that_is_overwritten_is_written_byte_by_byte_and_not_read(model: Path) -> None:
+    program = open_debugger(model).program
+    defined, rows, lifetimes = Defined(program.access_rows), program.access_rows, Lifetimes(program)
+    for ordinal in range(len(program.commands)):
+        of_command = {int(rows.view[row]): bool(rows.is_write[row]) for row in rows.of_command(ordinal)}
+        places = [(is_write, ByteRanges.of(rows.views[number])) for number, is_write in of_command.items()]
+        for view in (view for start in lifetimes.at(ordinal) for view in start.results):
+            place = ByteRanges.of(view)
+            if not defined.overwrites(ordinal, view):
+                continue
+            assert any(is_write and other.without(place) is place.without(other) is None for is_write, other in places)
+            assert not any(other.overlaps(place) for is_write, other in places if not is_write)
+
+
+def test_a_tensor_that_is_changed_in_place_is_not_overwritten() -> None:
+    program = open_debugger(case("toy_bm1684x_f32").path).program
+    defined = Defined(program.access_rows)
+    convolution, maximum = program.commands[3], program.commands[4]
+    (result,) = (view for view in convolution.description.results if isinstance(view, View))
+    assert result in maximum.description.results
+    assert defined.overwrites(convolution.ordinal, result)
+    assert not defined.overwrites(maximum.ordinal, result)

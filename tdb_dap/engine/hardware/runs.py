@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,9 @@ from numpy.typing import NDArray
 
 Runs = NDArray[np.int64]
 """Half-open byte ranges [start, stop), shape (n, 2), sorted, disjoint and not touching."""
+
+RunList = list[tuple[int, int]]
+"""A few of them."""
 
 
 def merged(runs: Runs) -> Runs:
@@ -24,15 +26,15 @@ def merged(runs: Runs) -> Runs:
     return np.stack([runs[first, 0], reach[last]], axis=1)
 
 
-def merged_few(runs: Iterable[tuple[int, int]]) -> Runs:
+def merged_few(runs: RunList) -> RunList:
     """As ``merged``; of a few ranges it is faster without arrays."""
-    result: list[list[int]] = []
+    result: RunList = []
     for start, stop in sorted(runs):
         if result and start <= result[-1][1]:
-            result[-1][1] = max(result[-1][1], stop)
+            result[-1] = result[-1][0], max(result[-1][1], stop)
         else:
-            result.append([start, stop])
-    return np.array(result, np.int64).reshape(-1, 2)
+            result.append((start, stop))
+    return result
 
 
 def distinct(numbers: NDArray[np.integer[Any]]) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection
 from functools import cached_property
 
 from msgspec import Struct
@@ -144,7 +144,7 @@ class Program(ABC):
         return len(self.commands) > _DENSE * self.core_count
 
     @property
-    def of_firmware(self) -> Container[int]:
+    def of_firmware(self) -> Collection[int]:
         """Commands, by ordinal, that the dynamic firmware made while the net ran: no compiler wrote them."""
         return ()
 

@@ -8,7 +8,7 @@ launch.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -166,7 +166,7 @@ class RecordedProgram(Program):
     begins_at_op = True
 
     @property
-    def of_firmware(self) -> Container[int]:
+    def of_firmware(self) -> Collection[int]:
         return self.events.queued
 
     @property

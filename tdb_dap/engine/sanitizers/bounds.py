@@ -7,7 +7,7 @@ groups an op has all of local memory for itself).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Region, adjoining
 from tdb_dap.engine.hardware.rectangles import rectangles
-from tdb_dap.engine.hardware.runs import Runs, merged_few
+from tdb_dap.engine.hardware.runs import RunList, distinct, merged_few
 from tdb_dap.engine.hardware.strides import align
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows, Column
@@ -176,33 +176,35 @@ _FREE = ", which holds no tensor that is still read"
 
 def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Iterator[tuple[int, str]]:
     """Of the ``chosen`` rows those that leave what their op was given."""
-    source = program.source
-    if not chosen.size:
-        return
-    ordinals, starts = np.unique(rows.ordinal[chosen], return_index=True)
-    groups: dict[int, list[Rows]] = {}
-    for ordinal, part in zip(ordinals.tolist(), np.split(chosen, starts[1:]), strict=True):
-        for record in source.records_of(ordinal):
-            groups.setdefault(record.index, []).append(part)
-    kept = _Kept(program)
-    for index, parts in groups.items():
-        record = source.records[index]
-        buffers = _buffers_of(record)
-        if buffers is None:
-            continue
-        views = [value.view for value in (*record.operands, *record.results) if value.view is not None]
-        mine = np.concatenate(parts)
-        for space, bound in buffers.items():
-            here = mine[rows.space[mine] == SPACES.index(space)]
-            if space is Space.LOCAL and not record.is_local:
+    source, kept, buffers = program.source, _Kept(program), _Buffers()
+    mine, owner = _with_owners(program, rows, chosen)
+    given = {index: buffers.of(source.records[index]) for index in distinct(owner)}
+    for space in (Space.LOCAL, Space.GLOBAL):
+        here = np.flatnonzero(rows.space[mine] == SPACES.index(space))
+        bound = {index: runs[space] for index, runs in given.items() if space in runs}
+        for pair in here[~_inside(rows, mine[here], owner[here], bound)].tolist():
+            row, record = int(mine[pair]), source.records[owner[pair]]
+            views = [value.view for value in (*record.operands, *record.results) if value.view is not None]
+            is_padding = space is Space.GLOBAL and _takes_padding(rows, row, views)
+            if is_padding and not rows.is_write[row]:
                 continue
-            for row in here[~_inside(rows, here, bound)].tolist():
-                is_padding = space is Space.GLOBAL and _takes_padding(rows, row, views)
-                if is_padding and not rows.is_write[row]:
-                    continue
-                text = f"{_BEYOND}{record.opcode} at {source.place_text(record.line)}"
-                is_free = space is Space.LOCAL and not kept.is_hit(rows, row, record)
-                yield row, text + (_OWN_PAGE if is_padding else _FREE if is_free and rows.is_write[row] else "")
+            text = f"{_BEYOND}{record.opcode} at {source.place_text(record.line)}"
+            is_free = space is Space.LOCAL and not kept.is_hit(rows, row, record)
+            yield row, text + (_OWN_PAGE if is_padding else _FREE if is_free and rows.is_write[row] else "")
+
+
+def _with_owners(program: Program, rows: AccessRows, chosen: Rows) -> tuple[Rows, Rows]:
+    """The ``chosen`` rows, and the records of the ops that their commands belong to; once with each of several."""
+    begins = np.flatnonzero(np.diff(rows.ordinal[chosen], prepend=-1))
+    owned = [
+        (position, record.index)
+        for position, ordinal in enumerate(rows.ordinal[chosen[begins]].tolist())
+        for record in program.source.records_of(ordinal)
+    ]
+    position, index = np.array(owned, np.int64).reshape(-1, 2).T
+    size = np.diff(begins, append=chosen.size)[position]
+    skipped = begins[position] - (np.cumsum(size) - size)
+    return chosen[np.repeat(skipped, size) + np.arange(size.sum())], np.repeat(index, size)
 
 
 class _Kept:
@@ -253,27 +255,38 @@ def _pieces(view: View) -> list[tuple[int, int, int, int]]:
         return []
 
 
-def _buffers_of(record: OpRecord) -> dict[Space, Runs] | None:
-    """Buffers of the op by memory; None where that is not known of one of its tensors.
+class _Buffers:
+    """Buffers of ops in each memory. Most tensors are those of several ops."""
 
-    A buffer in local memory is its bytes in every lane, up to what the execution units take at once: so they are given
-    out.
-    """
-    unit = {Space.LOCAL: record.geometry.eu_bytes, Space.GLOBAL: _WORD}
-    extents: dict[Space, list[tuple[int, int]]] = {Space.LOCAL: [], Space.GLOBAL: []}
-    views = list(record.buffers)
-    for value in (*record.operands, *record.results):
-        if value.view is None:
-            return None
-        views.append(value.view)
-    for view in views:
-        if view.space in extents:
-            try:
-                pieces = rectangles(view)
-            except BadAccess:
-                return None
-            extents[view.space] += [(start, align(stop, unit[view.space])) for start, stop, _, _ in pieces]
-    return {space: merged_few(runs) for space, runs in extents.items()}
+    def __init__(self) -> None:
+        self._extents: dict[int, list[tuple[int, int]]] = {}
+
+    def of(self, record: OpRecord) -> dict[Space, RunList]:
+        """Of an op, by memory; none where that is not known of one of its tensors, or in that memory it may use all.
+
+        A buffer in local memory is its bytes in every lane, up to what the execution units take at once: so they are
+        given out.
+        """
+        extents: dict[Space, list[tuple[int, int]]] = {Space.GLOBAL: []}
+        if record.is_local:
+            extents[Space.LOCAL] = []
+        values = [value.view for value in (*record.operands, *record.results)]
+        for view in (*record.buffers, *values):
+            if view is None:
+                return {}
+            if view.space in extents:
+                try:
+                    extents[view.space] += self._extents_of(view)
+                except BadAccess:
+                    return {}
+        return {space: merged_few(runs) for space, runs in extents.items()}
+
+    def _extents_of(self, view: View) -> list[tuple[int, int]]:
+        extents = self._extents.get(id(view))  # records keep their views
+        if extents is None:
+            unit = view.geometry.eu_bytes if view.space is Space.LOCAL else _WORD
+            extents = self._extents[id(view)] = [(start, align(stop, unit)) for start, stop, _, _ in rectangles(view)]
+        return extents
 
 
 def _takes_padding(rows: AccessRows, row: int, tensors: list[View]) -> bool:
@@ -289,12 +302,20 @@ def _takes_padding(rows: AccessRows, row: int, tensors: list[View]) -> bool:
     return any(stop <= align(max(piece[1] for piece in pieces), _PAGE) for pieces in extents if pieces)
 
 
-def _inside(rows: AccessRows, chosen: Rows, bound: Runs) -> NDArray[np.bool_]:
-    """Whether each row is in one of the ranges."""
-    if not len(bound):
-        return np.zeros(chosen.size, np.bool_)
-    after = np.searchsorted(bound[:, 0], rows.start[chosen], side="right") - 1
-    return (after >= 0) & (rows.stop[chosen] <= bound[after, 1])
+def _inside(rows: AccessRows, chosen: Rows, owner: Rows, bound: Mapping[int, RunList]) -> NDArray[np.bool_]:
+    """Whether each row is in one of the ranges that its owner has in ``bound``, or that has none there."""
+    begins, counts = (np.zeros(int(owner.max(initial=0)) + 1, np.int64) for _ in range(2))
+    runs: RunList = []
+    for index, own in bound.items():
+        begins[index], counts[index] = len(runs), len(own)
+        runs += own
+    is_inside = ~np.isin(owner, list(bound))
+    table = np.array(runs, np.int64).reshape(-1, 2)
+    for step in range(int(counts.max(initial=0))):
+        has = np.flatnonzero(~is_inside & (step < counts[owner]))
+        run = table[begins[owner[has]] + step]
+        is_inside[has] = (run[:, 0] <= rows.start[chosen[has]]) & (rows.stop[chosen[has]] <= run[:, 1])
+    return is_inside
 
 
 def leaves_buffers(finding: Finding) -> bool:

@@ -113,18 +113,17 @@ def _same_move(one: Command, other: Command) -> bool:
 
 def is_unneeded(program: Program, ordinal: int, is_read_later: Callable[[int], bool]) -> bool:
     """Whether nobody misses the results of a command. ``is_read_later``: of the bytes of a row of the access table."""
-    records = program.source.records_of(ordinal)
-    return any(
-        _is_state(program.access_rows, record, ordinal, is_read_later)
-        or _has_no_part(program, record)
+    near = _of_its_op(program, ordinal)
+    return any(_is_state(program.access_rows, ordinals, ordinal, is_read_later) for ordinals in near) or any(
+        _has_no_part(program, record)
         or _is_of_nothing(program, record, ordinal)
         or _begins_again(program, record, ordinal)
         or _is_out_of_reach(program, record, ordinal)
-        for record in records
+        for record in program.source.records_of(ordinal)
     )
 
 
-def _is_state(rows: AccessRows, record: OpRecord, ordinal: int, is_read_later: Callable[[int], bool]) -> bool:
+def _is_state(rows: AccessRows, ordinals: Sequence[int], ordinal: int, is_read_later: Callable[[int], bool]) -> bool:
     """Whether a command moves a value, which others use as well, to where the value was computed from."""
     source, target = (_tensors(rows, ordinal, is_write) for is_write in (False, True))
     if len(source) != 1 or len(target) != 1:
@@ -132,7 +131,7 @@ def _is_state(rows: AccessRows, record: OpRecord, ordinal: int, is_read_later: C
     moved = next(iter(source))
     if any(rectangle[0] != LOCAL for rectangle in moved):
         return False
-    for other in reversed([number for number in record.ordinals if number < ordinal]):
+    for other in reversed([number for number in ordinals if number < ordinal]):
         if moved in _tensors(rows, other, True):
             row = next(row for row in rows.of_command(ordinal) if not rows.is_write[row])
             return target <= _tensors(rows, other, False) and is_read_later(row)

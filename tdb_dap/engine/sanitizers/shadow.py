@@ -13,7 +13,7 @@ import numpy as np
 from tdb_dap.engine.hardware.dtypes import BY_NAME, Array
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.memory import Memory, blank
-from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.engine.hardware.views import PACKED, Layout, View
 from tdb_dap.engine.machine.undo_log import Change, Outcome, OverwrittenBytes, OverwrittenView, UndoLog
 from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows, Place
 from tdb_dap.engine.program.program import Program
@@ -33,6 +33,7 @@ Access = tuple[bool, Place, int, slice]
 """Whether it writes, what encloses it, the number of its view, and the rows of its pieces."""
 
 _BYTE = BY_NAME["ui8"]
+_BY_STRIDES = {Layout.STRIDE, Layout.ALIGN_EU, Layout.COMPACT, Layout.DMA_STRIDE, Layout.CONTIGUOUS}
 
 
 class Shadow:
@@ -228,6 +229,20 @@ def _has_marks(words: Array) -> bool:
     return bool(words.max(initial=0))
 
 
+def _steps(view: View) -> tuple[object, ...] | None:
+    """Shape and strides, if they and the address alone say where every element is."""
+    is_packed = view.layout in PACKED
+    if view.strides is None or view.lane_mask is not None or not (is_packed or view.layout in _BY_STRIDES):
+        return None
+    return is_packed, view.shape, view.strides, view.dtype.itemsize, view.dtype.per_byte
+
+
+def _do_meet(one: Place, other: Place) -> bool:
+    """Whether what encloses two accesses has bytes in common."""
+    (space, core, start, stop, lane, lane_stop), (*memory, begin, end, first, last) = one, other
+    return [space, core] == memory and start < end and begin < stop and lane < last and first < lane_stop
+
+
 class Defined:
     """Brings the marks past commands that read defined bytes only, as most do; none of them need be described."""
 
@@ -250,6 +265,29 @@ class Defined:
             if is_write and not shadow.is_clear(place) and not self._are_clear(shadow, pieces):
                 shadow.put(rows.views[view], None)
         return True
+
+    def overwrites(self, ordinal: int, view: View) -> bool:
+        """Whether a command writes all of a tensor and reads nothing near it: how that was marked does not matter."""
+        if ordinal in self._rows.irregular:
+            return False
+        accesses = self._of(ordinal)
+        return any(
+            is_write
+            and self._is_at(number, view)
+            and not any(_do_meet(place, other) for is_write, other, _, _ in accesses if not is_write)
+            for is_write, place, number, _ in accesses
+        )
+
+    def _is_at(self, number: int, view: View) -> bool:
+        """Whether the view of an access has the bytes of another one, element by element."""
+        views = self._rows.views
+        one = views.kinds[views.kind[number]]
+        return (
+            views.address[number] == view.address
+            and _steps(one) == _steps(view) is not None
+            and one.space is view.space
+            and (one.space.is_shared or views.core[number] == view.core)
+        )
 
     def _are_clear(self, shadow: Shadow, pieces: slice) -> bool:
         """Whether each piece of an access is clear, where what encloses them all is not."""

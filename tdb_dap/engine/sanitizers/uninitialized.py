@@ -7,7 +7,7 @@ an output of the net, or to the host.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -87,7 +87,8 @@ class Uninitialized(Observer):
         assert self._defined is not None
         assert self._lifetimes is not None
         for start in self._lifetimes.at(ordinal):
-            self._begin(shadow, start)
+            # Marks that the command replaces need not be set.
+            self._begin(shadow, start, [v for v in start.results if not self._defined.overwrites(ordinal, v)])
         finding = None
         if not self._defined.carry(shadow, ordinal):
             is_passed, finding = self._carry_ahead(inspector, shadow, ordinal)
@@ -205,18 +206,18 @@ class Uninitialized(Observer):
                 shadow.define(edit.after)
         assert self._lifetimes is not None
         for start in self._lifetimes.at(ordinal):
-            self._begin(shadow, start)
+            self._begin(shadow, start, start.results)
 
-    def _begin(self, shadow: Shadow, start: LifetimeStart) -> None:
-        """Mark the buffers of an op as undefined, except its operands."""
+    def _begin(self, shadow: Shadow, start: LifetimeStart, results: Sequence[View]) -> None:
+        """Mark what has been left over and ``results`` of an op as undefined, except its operands."""
         record = start.record
         shadow.leave(record.core, start.left)
-        if not start.results:
+        if not results:
             return
         operands = [value.view for value in record.operands if value.view is not None]
-        kept = [view for view in operands if any(share_a_byte(view, result) for result in start.results)]
+        kept = [view for view in operands if any(share_a_byte(view, result) for result in results)]
         marks = [shadow.marks(view) for view in kept]
-        for view in start.results:
+        for view in results:
             shadow.fill(view, LEFT_OVER)
         for view, words in zip(kept, marks, strict=True):
             shadow.put(view, words)

@@ -107,7 +107,9 @@ class _Readers:
         self._rows = rows = program.access_rows
         self._shared = SharedBytes(rows)
         self._outputs = [ByteRanges.of(tensor.view) for tensor in program.outputs]
-        self._shared_space = SPACES.index(Space.L2) if program.shares_l2 else -1
+        # Firmware that makes commands reads DDR as well, such as boxes to be cut out, and no recording tells.
+        shared = {Space.L2: program.shares_l2, Space.GLOBAL: bool(program.of_firmware)}
+        self._shared_spaces = [SPACES.index(space) for space, is_shared in shared.items() if is_shared]
         self._same_memory: dict[tuple[int, int], _Memory] = {}
         self._position = np.zeros(len(rows), np.int64)
         self._cores = int(rows.core.max(initial=0)) + 1
@@ -142,7 +144,7 @@ class _Readers:
                     after[part] = _next_touching(rows, memory, part, self._position[part], window)
         next_one = after[written]
         is_read = (next_one >= 0) & ~rows.is_write[next_one]
-        begins_there = (rows.start[next_one] == rows.start[written]) & (rows.lane[next_one] == rows.lane[written])
+        begins_there = rows.start[next_one] == rows.start[written]
         views = rows.view[next_one]
         has_all = rows.views.which(_is_whole, views[is_read & ~begins_there])[views]
         certain: NDArray[np.bool_] = is_read & (begins_there | has_all)
@@ -157,17 +159,19 @@ class _Readers:
     def has(self, row: int) -> bool:
         """Follow the bytes of a row until one of them is read, or all are overwritten."""
         rows = self._rows
-        if rows.space[row] == self._shared_space:
+        if rows.space[row] in self._shared_spaces:
             return True
         left: ByteRanges | None = None
         for other in self._meeting(row):
-            starts_alike = rows.start[other] == rows.start[row] and rows.lane[other] == rows.lane[row]
-            if not rows.is_write[other] and left is None and starts_alike:
+            # Each has the first byte of its rectangle in every one of its lanes, and they have lanes in common.
+            if not rows.is_write[other] and left is None and rows.start[other] == rows.start[row]:
                 return True
             left = left or self.place(row)
             if not rows.is_write[other]:
                 if left.overlaps(self.place(other)):
                     return True
+                continue
+            if self._program.may_keep(int(rows.ordinal[other])):
                 continue
             if is_repeated(self._program, int(rows.ordinal[row]), int(rows.ordinal[other])):
                 return True  # by another core, and those are read

@@ -24,6 +24,28 @@ from tdb_dap.engine.source.tensor_location import LocationRecord
 from tdb_dap.errors import BadInput
 
 
+class _Tensors:
+    """The tensors of a file's records: those that several of them describe in the same words are made once."""
+
+    def __init__(self, geometry: Geometry, marks: Marks) -> None:
+        self._geometry = geometry
+        self._marks = marks
+        self._made: dict[tuple[int, bytes], MappedTensor | None] = {}
+
+    def of(self, record: LocationRecord, key: str) -> tuple[MappedTensor, ...]:
+        """Operands or results of a record; BadInput where one of them is not usable."""
+        each = (self._tensor(record, key, text) for text in record.texts_of(key))
+        return tuple(tensor for tensor in each if tensor is not None)
+
+    def _tensor(self, record: LocationRecord, key: str, text: bytes) -> MappedTensor | None:
+        """None for an empty entry, which stands for a result that nobody uses."""
+        place = record.core_id, text
+        if place not in self._made:
+            entry = record.decoded(key, text)
+            self._made[place] = MappedTensor(entry, self._geometry, record.core_id, self._marks) if entry else None
+        return self._made[place]
+
+
 class OpRecord(Struct, frozen=True, dict=True):
     """One emitted instance of an op. ``ordinals``: the commands it owns, ascending (they need not be adjacent)."""
 
@@ -36,7 +58,8 @@ class OpRecord(Struct, frozen=True, dict=True):
     ordinals: tuple[int, ...]
     raw: LocationRecord
     geometry: Geometry
-    marks: Marks = NO_MARKS
+    marks: Marks
+    tensors: _Tensors
 
     @property
     def is_certain(self) -> bool:
@@ -51,18 +74,14 @@ class OpRecord(Struct, frozen=True, dict=True):
     def last(self) -> int:
         return self.ordinals[-1]
 
-    def _values(self, key: str) -> tuple[MappedTensor, ...]:
-        entries = self.raw.list_of(key)
-        return tuple(MappedTensor(value, self.geometry, self.core, self.marks) for value in entries if value)
-
     @cached_property
     def operands(self) -> tuple[MappedTensor, ...]:
-        values, shift = self._values("operands"), self.marks.shifts.get(self.line)
+        values, shift = self.tensors.of(self.raw, "operands"), self.marks.shifts.get(self.line)
         return values if shift is None else tuple(value.shifted(shift) for value in values)
 
     @cached_property
     def results(self) -> tuple[MappedTensor, ...]:
-        values = self._values("results")
+        values = self.tensors.of(self.raw, "results")
         return values if self.line not in self.marks.padded else tuple(value.widened() for value in values)
 
     def result(self, index: int) -> MappedTensor | None:
@@ -124,6 +143,7 @@ class Records(Sequence[OpRecord]):
         self._order = np.argsort(owners, kind="stable")
         self._bounds = np.searchsorted(owners[self._order], np.arange(len(raw) + 1))
         self._geometry = geometry
+        self._tensors = _Tensors(geometry, marks)
         self._made: dict[int, OpRecord] = {}
 
     def owned(self, owners: NDArray[np.int32]) -> Records:
@@ -155,6 +175,7 @@ class Records(Sequence[OpRecord]):
                 raw=raw,
                 geometry=self._geometry,
                 marks=self._marks,
+                tensors=self._tensors,
             )
         return made
 

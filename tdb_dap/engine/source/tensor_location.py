@@ -38,14 +38,22 @@ class LocationRecord(msgspec.Struct, gc=False):
 
     def list_of(self, key: str) -> list[Any]:
         """The entries of ``operands``, ``results`` or ``buffers``; BadInput if that is not a list."""
+        entries: list[Any] = self.decoded(key, getattr(self, key), list[Any])
+        return entries
+
+    def texts_of(self, key: str) -> list[bytes]:
+        """The same entries as the file has them."""
+        return list(map(bytes, self.decoded(key, getattr(self, key), list[msgspec.Raw])))
+
+    def decoded(self, key: str, text: bytes | msgspec.Raw, type_: Any = Any) -> Any:
+        """Decode ``text``, which is one of these lists or an entry of it; BadInput names the list."""
         try:
-            entries: list[Any] = msgspec.json.decode(getattr(self, key), type=list[Any])
+            return msgspec.json.decode(text, type=type_)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise BadInput(
                 f"tensor_location.json: the {key} of {self.opcode} at line {self.line} are damaged ({error}); "
                 f"{_COMPILE_AGAIN}"
             ) from None
-        return entries
 
 
 _DECODER = msgspec.json.Decoder(list[LocationRecord])

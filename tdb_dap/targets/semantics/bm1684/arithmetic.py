@@ -12,11 +12,12 @@ from tdb_dap.targets.arithmetic.stored import Stored, Value
 from tdb_dap.targets.families.bm1684 import arithmetic as op
 from tdb_dap.targets.kernel.constants import Condition, Operator, Reciprocal
 from tdb_dap.targets.semantics.bm1684.common import refuse, refuse_repeated_batch, shift_steps, shifted, tiu
-from tdb_dap.targets.semantics.registry import Operation
+from tdb_dap.targets.semantics.registry import Operation, copies
 
 NEWTON_STEPS = 3
 
 
+@copies
 @tiu("bm1684.arith", op.COPY)
 def copy(x: Operation) -> Array:
     """result = left, bit by bit."""
