@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from msgspec.structs import replace
@@ -27,27 +27,31 @@ def bytes_in_lanes(view: View) -> int:
     if view.space is not Space.LOCAL:
         return 0
     parts = parts_of(view)
-    if not parts:
-        return 0
-    within = [_within_lanes(part, view) for part in parts]
-    steps = [stride for part in parts for stride in part.strides]
-    stays = min(steps, default=0) >= 0 and all(stop <= view.geometry.lane_bytes for _, stop in within)
-    return max(stop for _, stop in within) if stays else 0
+    return _most_in_lanes(_within_lanes(parts, view), parts, view)
+
+
+def _most_in_lanes(spans: Sequence[tuple[int, int]], parts: Sequence[Segment], view: View) -> int:
+    stays = all(stop <= view.geometry.lane_bytes for _, stop in spans)
+    is_forwards = min([min(strides) for strides in {part.strides for part in parts} if strides], default=0) >= 0
+    return max([stop for _, stop in spans], default=0) if stays and is_forwards else 0
 
 
 def has_apart(view: View) -> bool:
     """Whether no byte belongs to two elements."""
     parts = parts_of(view)
-    for part in parts:
+    for strides, shape in {(part.strides, part.shape) for part in parts}:
         reached = view.dtype.itemsize
-        for stride, extent in sorted(zip(part.strides, part.shape, strict=True)):
+        for stride, extent in sorted(zip(strides, shape, strict=True)):
             if extent > 1 and stride < reached:
                 return False
             reached += (extent - 1) * stride
     if len(parts) < 2:
         return True
-    if not bytes_in_lanes(view):
+    spans = _within_lanes(parts, view)
+    if view.space is not Space.LOCAL or not _most_in_lanes(spans, parts, view):
         return False
+    if all(before[1] <= after[0] for before, after in pairwise(spans)):  # one after the other, as most are
+        return True
     if _are_all_apart(parts, view):
         return True
     # Batches of a piece may be between those of another one: each is looked at by itself.
@@ -56,13 +60,20 @@ def has_apart(view: View) -> bool:
     return _are_all_apart([batch for part in parts for batch in _batches(part)], view)
 
 
-def _within_lanes(part: Segment, view: View) -> tuple[int, int]:
-    """The first byte and the one after the last of a piece in its lanes."""
+def _within_lanes(parts: Sequence[Segment], view: View) -> list[tuple[int, int]]:
+    """The first byte and the one after the last of each piece in its lanes."""
     lane_bytes = view.geometry.lane_bytes
-    start, length = part.offset % lane_bytes, view.dtype.itemsize
-    for extent, stride in zip(part.shape, part.strides, strict=True):
-        length += (extent - 1) * stride if stride % lane_bytes else 0
-    return start, start + length
+    lengths: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+    spans: list[tuple[int, int]] = []
+    for part in parts:
+        key = part.shape, part.strides
+        if key not in lengths:
+            lengths[key] = view.dtype.itemsize + sum(
+                [(extent - 1) * stride for extent, stride in zip(*key, strict=True) if stride % lane_bytes]
+            )
+        start = part.offset % lane_bytes
+        spans.append((start, start + lengths[key]))
+    return spans
 
 
 def _lanes_of(part: Segment, lane_bytes: int) -> tuple[int, int]:
@@ -75,7 +86,8 @@ def _lanes_of(part: Segment, lane_bytes: int) -> tuple[int, int]:
 
 def _are_all_apart(parts: Sequence[Segment], view: View) -> bool:
     """Whether each piece has bytes of a lane, or lanes, of its own."""
-    spans = [(*_within_lanes(part, view), *_lanes_of(part, view.geometry.lane_bytes)) for part in parts]
+    lanes = [_lanes_of(part, view.geometry.lane_bytes) for part in parts]
+    spans = [(*bytes_, *own) for bytes_, own in zip(_within_lanes(parts, view), lanes, strict=True)]
     if len(spans) < _FEW_PARTS:
         return all(a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2] for a, b in combinations(spans, 2))
     start, stop, lane, lane_stop = np.array(spans).T

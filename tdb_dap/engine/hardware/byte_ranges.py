@@ -145,7 +145,7 @@ def are_overwritten(source: View, destination: View, copies: bool) -> bool:
 
 def has_overlaps(view: View) -> bool:
     """Whether two elements of a tensor have a byte in common."""
-    return template(view)[0].has("overlaps", lambda: not has_apart(view) and _shares_bytes(view))
+    return template(view)[0].once("overlaps", lambda: not has_apart(view) and _shares_bytes(view))
 
 
 def _shares_bytes(view: View) -> bool:

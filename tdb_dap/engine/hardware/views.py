@@ -16,6 +16,7 @@ from collections.abc import Callable
 from enum import Enum
 from functools import cached_property
 from itertools import groupby
+from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -26,6 +27,8 @@ from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.hardware.runs import merged
 from tdb_dap.engine.hardware.strides import align, contiguous, in_words
 from tdb_dap.errors import BadAccess
+
+T = TypeVar("T")
 
 
 class Layout(Enum):
@@ -158,10 +161,7 @@ class View(Struct, frozen=True, eq=False, dict=True):
         shared, shift = template(self if self.dtype.per_byte == 1 else as_bytes(self))
         if not shift:
             return shared.segments
-        return tuple(
-            Segment(part.index, part.shape, part.offset + shift, part.strides, part.lane_axis)
-            for part in shared.segments
-        )
+        return tuple([replace(part, offset=part.offset + shift) for part in shared.segments])
 
     def byte_ranges(self) -> list[tuple[int, int]]:
         """Half-open byte ranges in the space that enclose every element; a range may hold gaps.
@@ -248,13 +248,12 @@ class Template(Struct, frozen=True, dict=True):
     single: Segment | None
     """The only segment, if it has the shape of the view."""
 
-    def has(self, what: str, look: Callable[[], bool]) -> bool:
-        """Whether they have another such property, by ``look``, which is called once."""
-        known = self.__dict__
+    def once(self, what: str, look: Callable[[], T]) -> T:
+        """Another such property, by ``look``, which is called once."""
+        known: dict[str, T] = self.__dict__
         if what not in known:
             known[what] = look()
-        is_so: bool = known[what]
-        return is_so
+        return known[what]
 
 
 MOST_BYTES = (1 << 63) - 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, NoReturn
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space
@@ -98,12 +99,13 @@ class PlacelessFields(Fields):
     def __init__(
         self,
         fields: Fields,
-        names: Iterable[str],
+        names: AbstractSet[str],
         without: frozenset[str],
         locations: Mapping[str, Located],
         registers: Registers,
     ) -> None:
-        values = {name: fields.number(name) for name in names if fields.has(name) and name not in without}
+        own = fields.__dict__
+        values = {name: own[name] for name in names - without if name in own}
         super().__init__(values, fields.sub, fields.geometry, 0, registers, fields.conventions)
         self.__dict__.update({f"{side} located": location for side, location in locations.items()})
         self.without = without
@@ -169,14 +171,26 @@ class BoundForm(Bound, frozen=True):
     fields: PlacelessFields
 
 
-class Encoding(NamedTuple):
-    """The fields of a kind of command under two names."""
+class Encoding:
+    """The fields of a kind of command under two names.
 
-    instruction: Instruction
-    names: Mapping[str, str]
-    """Names that all chips share -> those of the table."""
-    ids: frozenset[str]
-    """Fields, by the names of the table, that say nothing of what a command computes."""
+    ``names``: names that all chips share -> those of the table; ``ids``: fields that say nothing of what a command
+    computes, by the shared names; ``mask``: the bits of none of these.
+    """
+
+    def __init__(self, instruction: Instruction, names: Mapping[str, str], ids: frozenset[str]) -> None:
+        self.instruction = instruction
+        self.names = names
+        self.ids = frozenset(shared for shared, own in names.items() if own in ids)
+        self.mask = (1 << 8 * instruction.size) - 1
+        for shared in self.ids:
+            first, bits = self.bits(shared)
+            self.mask &= ~(bits << first)
+
+    def bits(self, name: str) -> tuple[int, int]:
+        """The first bit of a field, by its shared name, and its mask."""
+        _, bit, width = self.instruction.by_name[self.names[name]]
+        return bit, (1 << width) - 1
 
 
 class Addresses(NamedTuple):
@@ -200,7 +214,7 @@ def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
     fields, sides = set[str](), dict[str, Located]()
     slots: list[AddressSlot] = []
     numbers: dict[str, int] = {}
-    mask = mask_without([shared for shared, own in encoding.names.items() if own in encoding.ids], encoding)
+    mask = encoding.mask
     for role, view in (*bound.operands.items(), *bound.results.items()):
         if not isinstance(view, View):
             continue
@@ -214,18 +228,9 @@ def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
     for slot in slots:
         for bit, bits, _ in slot.parts:
             mask &= ~(bits << bit)
-    fields.update(shared for shared, own in encoding.names.items() if own in encoding.ids)
+    fields.update(encoding.ids)
     shape = Shape(tuple(slots), mask, encoding.instruction.size)
     return Addresses(shape, numbers, frozenset(fields), sides)
-
-
-def mask_without(fields: Iterable[str], encoding: Encoding) -> int:
-    """The bits of a descriptor that belong to none of these fields."""
-    mask = (1 << 8 * encoding.instruction.size) - 1
-    for shared in fields:
-        _, bit, width = encoding.instruction.by_name[encoding.names[shared]]
-        mask &= ~(((1 << width) - 1) << bit)
-    return mask
 
 
 class Form(NamedTuple):
@@ -242,7 +247,7 @@ def form_of(bound: Bound, encoding: Encoding, addresses: Addresses, registers: R
     ``registers``: as the function that computes it sees them.
     """
     family, real = bound.family, bound.fields
-    placeless = PlacelessFields(real, encoding.names, addresses.fields, addresses.sides, registers)
+    placeless = PlacelessFields(real, encoding.names.keys(), addresses.fields, addresses.sides, registers)
     operands = _bound_again(dict(family.operands), bound.operands, placeless)
     results = _bound_again(dict(family.results), bound.results, placeless)
     return Form(BoundForm(family, placeless, operands, results, bound.kind), addresses.numbers)
@@ -256,24 +261,18 @@ def _slot(row: Row, f: Fields, encoding: Encoding) -> tuple[tuple[str, ...], Add
     if row.parts is not None:
         fields, space = row.parts(f)
         names = tuple([name for name, _, _ in fields])
-        parts = [(*_bits(name, encoding), mask, shift) for name, mask, shift in fields]
+        parts = [(*encoding.bits(name), mask, shift) for name, mask, shift in fields]
         own = tuple([(bit, every & mask, shift) for bit, every, mask, shift in parts])
         return names, AddressSlot(own, space is None, first, space)
     if row.side:
         low, high = f.device_address_fields(f"{row.side}_start_addr")
-        return (low, high), AddressSlot(((*_bits(low, encoding), 0), (*_bits(high, encoding), 32)), True, first, None)
+        return (low, high), AddressSlot(((*encoding.bits(low), 0), (*encoding.bits(high), 32)), True, first, None)
     name = row.address_field(f)
     if name is None:
         raise Unplanned("an address that is not a field")
     in_static = row.in_static is not None and row.in_static(f)
     space = Space.STATIC if in_static else Space.L2 if row.in_l2 else None
-    return (name,), AddressSlot(((*_bits(name, encoding), 0),), False, first, space)
-
-
-def _bits(name: str, encoding: Encoding) -> tuple[int, int]:
-    """The first bit of a field, and its mask."""
-    _, bit, width = encoding.instruction.by_name[encoding.names[name]]
-    return bit, (1 << width) - 1
+    return (name,), AddressSlot(((*encoding.bits(name), 0),), False, first, space)
 
 
 def _origin(location: Located, geometry: Geometry) -> Located:

@@ -22,7 +22,6 @@ from tdb_dap.targets.plans.forms import (
     addresses_of,
     form_of,
     key_of,
-    mask_without,
 )
 from tdb_dap.targets.plans.making import Made, make
 from tdb_dap.targets.rules import Rules
@@ -148,8 +147,7 @@ class Known:
     def _planned(self, kind: int, descriptor: bytes, core: int, registers: SeenRegisters) -> tuple[Shape, Made | None]:
         encoding = self._chip.encoding(kind)
         # Everything but ids tells a form without a plan from others, if its addresses are not known: it is tried once.
-        ids = [shared for shared, own in encoding.names.items() if own in encoding.ids]
-        shape, made = Shape((), mask_without(ids, encoding), encoding.instruction.size), None
+        shape, made = Shape((), encoding.mask, encoding.instruction.size), None
         try:
             bound = self._chip.bind(kind, descriptor, core, registers)
             addresses = addresses_of(bound, encoding)

@@ -258,14 +258,39 @@ def _computed(
     """
     role, to = result
     calls: list[ElementsRecord] = []
+    first: list[Array] = []
     for place, index in enumerate(_parts([*tensors.values(), to])):
         target = _part(to, place, index, to.view.shape)
         parts = {each: _part(tensor, place, index, to.view.shape) for each, tensor in tensors.items()}
+        arrays = [*parts.values(), target]
+        if calls and _are_alike(first, arrays):
+            calls.append(_moved_on(calls[0], first, arrays))
+            continue
         values = _values(form, parts)
         words = function(_operation(form, values, role, target.shape, rules))
         words = words if number is None or not isinstance(words, tuple) else words[number]
         calls.append(_call(_described(words, target), target))
+        first = first or arrays
     return calls
+
+
+def _are_alike(arrays: Sequence[Array], others: Sequence[Array]) -> bool:
+    """Whether the parts of all tensors differ from other parts in nothing but where they begin."""
+    return all(a.shape == b.shape and a.strides == b.strides for a, b in zip(arrays, others, strict=True))
+
+
+def _moved_on(call: ElementsRecord, arrays: Sequence[Array], others: Sequence[Array]) -> ElementsRecord:
+    """The call for some parts of tensors and the result, from that for parts that are alike."""
+    steps = [
+        int(b.__array_interface__["data"][0]) - int(a.__array_interface__["data"][0])
+        for a, b in zip(arrays, others, strict=True)
+    ]
+    moved_on = ElementsRecord.from_buffer_copy(call)
+    for stored in (*moved_on.operand[: moved_on.operands], moved_on.table):
+        if stored.source >= 0 and stored.data:
+            stored.data += steps[stored.source]
+    moved_on.to.data += steps[-1]
+    return moved_on
 
 
 def _described(words: Any, target: Array) -> Elements:
@@ -283,7 +308,11 @@ def _described(words: Any, target: Array) -> Elements:
 def _parts(tensors: Sequence[Tensor]) -> list[Index]:
     """The parts into which some of the tensors are cut by their layouts."""
     shape = tensors[-1].view.shape
-    cuts = [[_cut(index, each.view.shape, shape) for index, _ in each.pieces] for each in tensors if each.array is None]
+    cuts = [
+        [index if each.view.shape == shape else _cut(index, each.view.shape, shape) for index, _ in each.pieces]
+        for each in tensors
+        if each.array is None
+    ]
     if not cuts:
         return [tuple(slice(0, extent) for extent in shape)]
     if any(cut != cuts[0] for cut in cuts):

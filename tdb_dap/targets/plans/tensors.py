@@ -51,6 +51,7 @@ class Tensor:
         if shared.size > _LARGEST or stop - start > _REACH or stop <= start:
             raise Unplanned(f"%{view.name}: {shared.size} bytes")
         self.view = view
+        self._shared = shared
         self.segments: Sequence[Segment] = parts_of(view)
         self._memory = zeros(stop - start)
         dtype = view.dtype.bits_dtype
@@ -68,14 +69,16 @@ class Tensor:
     @cached_property
     def inner(self) -> int:
         """Bytes that its elements are in from its address on, in every lane; 0 where that is not known."""
-        return bytes_in_lanes(self.view)
+        return self._shared.once("inner", lambda: bytes_in_lanes(self.view))
 
     def has_apart(self) -> bool:
         """Whether no byte belongs to two elements."""
-        return has_apart(self.view)
+        return self._shared.once("apart", lambda: has_apart(self.view))
 
     def is_laid_out_as(self, other: Tensor) -> bool:
         """Whether the elements of both have the same places from their addresses on."""
+        if self._shared is other._shared:
+            return True
         return self.view.dtype.itemsize == other.view.dtype.itemsize and [
             (part.offset - self.view.address, part.shape, part.strides) for part in self.segments
         ] == [(part.offset - other.view.address, part.shape, part.strides) for part in other.segments]
@@ -123,8 +126,9 @@ class Tensor:
 
 def _plain(piece: Array, index: Index) -> Array:
     """A piece with the axes of its tensor, where words that are stored together are in equal steps."""
-    shape = tuple([part.stop - part.start for part in index])
+    if piece.ndim <= len(index):
+        return piece
     try:
-        return in_shape(piece, shape) if piece.ndim > len(shape) else piece
+        return in_shape(piece, tuple([part.stop - part.start for part in index]))
     except Unplanned:
         return piece
