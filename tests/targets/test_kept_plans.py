@@ -97,6 +97,23 @@ def test_what_has_no_plan_is_not_tried_again(made: list[str], monkeypatch: pytes
         assert len(made) == expected
 
 
+def test_a_plan_does_for_tensors_anywhere_in_their_lanes(made: list[str]) -> None:
+    chip = replace(chip_named("BM1684X"))
+    memory = Bench(chip).memory
+    lane = chip.geometry.lane_bytes
+
+    def carry_out(input: int, result: int) -> bool:
+        kind, descriptor, _ = requantised(chip, input, result)
+        return chip.carry_out(kind, descriptor, 0, memory)
+
+    assert carry_out(0, 4096)
+    assert carry_out(4, 4096 + 17)
+    assert carry_out(8192 + 20, 16384 + 5)
+    assert len(made) == 1
+    assert carry_out(lane, lane + 4096)
+    assert len(made) == 2, "in other lanes"
+
+
 def test_forms_without_a_plan_do_not_keep_those_after_them_from_having_one(
     made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -297,6 +297,18 @@ def _bound_again(rows: Mapping[str, Row], bound: Mapping[str, Operand], fields: 
     return operands
 
 
+def tensors_in_lanes(bound: Bound) -> tuple[object, ...]:
+    """Tensors of a command, each but for where it begins in its lane, or outside of local memory."""
+    lane_bytes = bound.fields.geometry.lane_bytes
+    return tuple(
+        [
+            (role, view.address // lane_bytes if view.space is Space.LOCAL else -1, _without_place(view))
+            for role, view in (*bound.operands.items(), *bound.results.items())
+            if isinstance(view, View)
+        ]
+    )
+
+
 def _is_like(now: Operand, before: Operand) -> bool:
     if isinstance(now, View) and isinstance(before, View):
         return _without_place(now) == _without_place(before)

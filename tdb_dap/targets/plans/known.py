@@ -22,6 +22,7 @@ from tdb_dap.targets.plans.forms import (
     addresses_of,
     form_of,
     key_of,
+    tensors_in_lanes,
 )
 from tdb_dap.targets.plans.making import Made, make
 from tdb_dap.targets.rules import Rules
@@ -99,6 +100,8 @@ class Known:
         self.functions: dict[tuple[str, int], Semantic] = {}
         """Those that plans were made of."""
         self._failures: dict[int, int] = {}
+        self._alike: dict[tuple[object, ...], Made] = {}
+        """Plans of forms that differ in how tensors are aligned within their lanes only."""
         self._lock = Lock()
 
     def at(self, chip: Instructions) -> Known:
@@ -153,13 +156,19 @@ class Known:
             addresses = addresses_of(bound, encoding)
             shape = addresses.shape
             registers.seen.clear()  # of addresses: where tensors are is no part of a form
-            form = form_of(bound, encoding, addresses, registers)
-            name = self._chip.name(kind)
             if self._chip.broken_rule(bound):
                 raise Unplanned("an illegal command")
+            word = int.from_bytes(descriptor, "little") & shape.mask
+            alike = kind, shape, word, tensors_in_lanes(bound)
+            if (known := self._alike.get(alike)) is not None:
+                return shape, known
+            form = form_of(bound, encoding, addresses, registers)
+            name = self._chip.name(kind)
             if self._chip.refuse(name, form.bound) & form.bound.fields.without:
                 raise Unplanned("an address that is refused where it is not zero")
             made = make(name, form, self._rules)
+            if not registers.seen:
+                self._alike[alike] = made
         except _ERRORS:
             made = None
         return shape._replace(registers=tuple(sorted(registers.seen))), made

@@ -259,12 +259,15 @@ def _computed(
     role, to = result
     calls: list[ElementsRecord] = []
     first: list[Array] = []
+    starts: list[int] = []
     for place, index in enumerate(_parts([*tensors.values(), to])):
         target = _part(to, place, index, to.view.shape)
         parts = {each: _part(tensor, place, index, to.view.shape) for each, tensor in tensors.items()}
         arrays = [*parts.values(), target]
         if calls and _are_alike(first, arrays):
-            calls.append(_moved_on(calls[0], first, arrays))
+            starts = starts or _starts(first)
+            steps = [now - before for before, now in zip(starts, _starts(arrays), strict=True)]
+            calls.append(_moved_on(calls[0], steps))
             continue
         values = _values(form, parts)
         words = function(_operation(form, values, role, target.shape, rules))
@@ -279,12 +282,13 @@ def _are_alike(arrays: Sequence[Array], others: Sequence[Array]) -> bool:
     return all(a.shape == b.shape and a.strides == b.strides for a, b in zip(arrays, others, strict=True))
 
 
-def _moved_on(call: ElementsRecord, arrays: Sequence[Array], others: Sequence[Array]) -> ElementsRecord:
-    """The call for some parts of tensors and the result, from that for parts that are alike."""
-    steps = [
-        int(b.__array_interface__["data"][0]) - int(a.__array_interface__["data"][0])
-        for a, b in zip(arrays, others, strict=True)
-    ]
+def _starts(arrays: Sequence[Array]) -> list[int]:
+    """Where parts of tensors begin."""
+    return [array.__array_interface__["data"][0] for array in arrays]
+
+
+def _moved_on(call: ElementsRecord, steps: Sequence[int]) -> ElementsRecord:
+    """The call for parts that are like those of another one, and begin some bytes after them; the result is last."""
     moved_on = ElementsRecord.from_buffer_copy(call)
     for stored in (*moved_on.operand[: moved_on.operands], moved_on.table):
         if stored.source >= 0 and stored.data:

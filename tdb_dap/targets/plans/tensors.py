@@ -52,7 +52,7 @@ class Tensor:
             raise Unplanned(f"%{view.name}: {shared.size} bytes")
         self.view = view
         self._shared = shared
-        self.segments: Sequence[Segment] = parts_of(view)
+        self.segments: Sequence[Segment] = parts_of(view) if shift else shared.once("parts", lambda: parts_of(view))
         self._memory = zeros(stop - start)
         dtype = view.dtype.bits_dtype
         self.pieces: list[tuple[Index, Array]] = [
