@@ -83,6 +83,7 @@ class Batch:
         self._stores: dict[int, list[tuple[int, int]]] = {}
         """By space the first byte, and the one after the last one, of results outside of the local memory."""
         self._is_open = np.zeros(count, np.bool_)
+        self._has_open = True
         self._positions = np.zeros(count, np.int32)
         self._kinds = kinds
         self._rows: dict[int, _Rows] = {}
@@ -106,6 +107,8 @@ class Batch:
 
     def decide(self, begin: int, end: int) -> None:
         """Find the forms of commands [begin, end), and plan those that are new."""
+        if not self._has_open:
+            return
         still_open = begin + np.flatnonzero(self._is_open[begin:end])
         if not still_open.size:
             return
@@ -125,6 +128,7 @@ class Batch:
                 self.is_single[row] = self._known.plans[number] is None
                 chosen.setdefault((kind, which), []).append(position)
         self._is_open[begin:end] = False
+        self._has_open = bool(self._is_open.any())
         for (kind, which), positions in chosen.items():
             own = self._rows[kind]
             self._see(kind, own)

@@ -37,8 +37,11 @@ class Unpacked:
 
         The run is shorter where it has to end anyway, or where data cannot be unpacked.
         """
-        singles = np.flatnonzero(batch.is_single[begin + 1 : end])
-        end = begin + 1 + int(singles[0]) if singles.size else end
+        singles = batch.is_single[begin + 1 : end]
+        if singles.size and singles[first := int(singles.argmax())]:
+            end = begin + 1 + first
+        if not batch.packed:
+            return end, batch.spaces, batch.offsets, []
         rows = list(batch.packed)
         rows = rows[bisect_left(rows, begin) : bisect_left(rows, end)]
         spaces, offsets, held = batch.spaces, batch.offsets, list[Array]()
