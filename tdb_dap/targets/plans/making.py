@@ -283,7 +283,7 @@ def _are_alike(arrays: Sequence[Array], others: Sequence[Array]) -> bool:
 
 
 def _starts(arrays: Sequence[Array]) -> list[int]:
-    """Where parts of tensors begin."""
+    """Addresses at which parts of tensors begin."""
     return [array.__array_interface__["data"][0] for array in arrays]
 
 
