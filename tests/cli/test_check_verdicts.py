@@ -297,3 +297,22 @@ def test_weights_of_another_compilation_accuse_nobody(compiled: Path) -> None:
     write_npz(compiled.parent / "toy_tpu_addressed_bm1684x_f32_weight.npz", arrays)
     done = tdb_dap("check", compiled)
     assert (done.returncode, "is of another compilation" in done.stderr) == (0, True), done.stdout
+
+
+def test_a_reference_of_nothing_but_nan_passes_nothing_and_accuses_nobody(toy: Toy, tmp_path: Path) -> None:
+    arrays = reference_of(toy)
+    name = output_of(toy)
+    arrays[name] = np.full_like(arrays[name], np.nan)
+    write_npz(tmp_path / "ref.npz", arrays)
+    done = check(toy, "--reference", tmp_path / "ref.npz")
+    assert done.returncode == 0, done.stdout
+    assert "1 only NaN in the reference" in done.stdout
+    assert f"{name}: not comparable: the reference holds only NaN" in done.stdout
+    # Where one number is left, the others are a difference.
+    arrays[name].flat[0] = 0
+    write_npz(tmp_path / "ref.npz", arrays)
+    assert check(toy, "--reference", tmp_path / "ref.npz").returncode == 1
+    write_npz(tmp_path / "ref.npz", {name: np.full_like(arrays[name], np.nan)})
+    done = check(toy, "--reference", tmp_path / "ref.npz")
+    assert done.returncode == 2
+    assert f"not one tensor could be compared; {name}: not comparable: the reference holds only NaN" in done.stderr

@@ -17,6 +17,7 @@ Reason = Literal[
     "no such name",
     "other size",
     "other shape",
+    "only NaN",
     "rearranged",
     "unknown layout",
     "unknown type",

@@ -51,6 +51,8 @@ class Judge:
             gathered.scale,
             None if identity is None or not is_in_order else (reference.own_name(checked.name), identity),
         )
+        if result.metrics.expects_nothing:
+            return replace(checked, reason="only NaN", note="not comparable: the reference holds only NaN")
         if is_in_order:
             return replace(checked, verdict="fail" if result.complaints else "pass", comparison=result)
         own = reference.shape(checked.name)

@@ -67,6 +67,11 @@ class Metrics(Struct, frozen=True):
         """Share of elements beyond the relative tolerance, 0 to 1."""
         return self.bad_count / self.size if self.size else 0.0
 
+    @property
+    def expects_nothing(self) -> bool:
+        """Whether every expected element is NaN: then no number would be right, and none is wrong."""
+        return self.nan_expected == self.size > 0
+
 
 def similarity_text(value: float) -> str:
     """Cosine or Euclidean similarity, six digits; ``< -1`` where its size means only that there is none."""

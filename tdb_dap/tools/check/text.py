@@ -31,6 +31,7 @@ _REASONS = {
     "no such name": "no such name in the reference",
     "other size": "another size in the reference",
     "other shape": "another shape in the reference",
+    "only NaN": "only NaN in the reference",
     "rearranged": "channels spread for a convolution",
     "unknown layout": "layout not described",
     "unknown type": "type not known",
@@ -98,7 +99,7 @@ def shape_notes(report: Report) -> list[str]:
 
 def _is_of_shape(row: Row) -> bool:
     is_other = row.verdict == "pass" and row.note != ROUNDED
-    return row.role != "operand" and (is_other or row.reason in ("other size", "other shape"))
+    return row.role != "operand" and (is_other or row.reason in ("other size", "other shape", "only NaN"))
 
 
 def weight_notes(report: Report) -> list[str]:
