@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pytest
 
-from tdb_dap.engine.source.dynamic_records import Argument, MappedOp, records_of
+from tdb_dap.engine.hardware.dtypes import F32
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.engine.source.dynamic_mapping import (
+    GROUP_BEGIN,
+    GROUP_END,
+    LOCAL_RESULT,
+    Boundary,
+    MappedOp,
+    map_commands,
+)
+from tdb_dap.engine.source.dynamic_records import Argument, records_of
 from tdb_dap.engine.source.mlir_file import MlirFile
+from tdb_dap.targets.chips.bm1684x import BM1684X
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands.commands import Command
 
 TEXT = """module @net {
   func.func @subfunc_1(%arg0: TYPE) -> TYPE {
@@ -58,3 +74,66 @@ def test_what_the_processor_keeps_has_no_place_in_memory_and_what_it_hands_over_
     records = records_of([MappedOp(op, [number]) for number, op in enumerate(ops)], [Argument("x", (2, 3))])
     placed = [[entry.get("address") for key in ("operands", "results") for entry in r.list_of(key)] for r in records]
     assert placed == [[4096, None], [None, None], [None, 8192]]
+
+
+GROUP = """module @net {
+  func.func @subfunc_0(%arg0: INPUT) -> OUTPUT {
+    %0 = "top.Weight"() : () -> FIRST loc(#loc1)
+    %1 = "top.Weight"() : () -> SECOND loc(#loc2)
+    %2 = "tpu.Group"(%arg0) ({
+      %3 = "tpu.Load"(%arg0) {PLACE<out_addr = 0, out_size = 4096, id = 0>} : (INPUT) -> WIDE loc(#loc3)
+      %4 = "tpu.Load"(%0) {PLACE<out_addr = 1024, out_size = 4, id = 1>} : (FIRST) -> NARROW loc(#loc4)
+      %5 = "tpu.Scale"(%3, %4) {PLACE<out_addr = 8192, out_size = 32, id = 2>} : (WIDE, NARROW) -> WIDE loc(#loc5)
+      %6 = "tpu.Load"(%1) {PLACE<out_addr = 1024, out_size = 4, id = 3>} : (SECOND) -> NARROW loc(#loc6)
+      %7 = "tpu.Scale"(%5, %6) {PLACE<out_addr = 12288, out_size = 32, id = 4>} : (WIDE, NARROW) -> WIDE loc(#loc7)
+      "tpu.Yield"(%7) : (WIDE) -> () loc(#loc)
+    }) {flow = [0, 3, 1, 2, 4]} : (INPUT) -> OUTPUT loc(#loc8)
+    return %2 : OUTPUT loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+"""
+for name, text in {
+    "PLACE": "ginfo = #tpu.lg",
+    "WIDE": "tensor<1x4x1x8xf32>",
+    "NARROW": "tensor<1x4x1x1xf32>",
+    "INPUT": "tensor<1x4x1x8xf32, 4295098368 : i64>",
+    "OUTPUT": "tensor<1x4x1x8xf32, 4295102464 : i64>",
+    "FIRST": "tensor<1x4x1x1xf32, 4294967296 : i64>",
+    "SECOND": "tensor<1x4x1x1xf32, 4294971392 : i64>",
+}.items():
+    GROUP = GROUP.replace(name, text)
+# Two weights take turns in one place, where the input has been; the flow names the second one first.
+
+
+class Moving(NamedTuple):
+    """What the mapping asks of a command."""
+
+    ordinal: int
+    engine: str
+    operands: tuple[View, ...]
+    results: tuple[View, ...]
+
+
+def tensor(space: Space, address: int) -> View:
+    return View(space, address, (1, 4, 1, 1), F32, Layout.STRIDE, (1, 1, 1, 1), BM1684X.geometry)
+
+
+@pytest.mark.parametrize("weights_at", [4096, 0x20000])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_weight_is_loaded_by_the_op_that_reads_it(weights_at: int, known: bool) -> None:
+    mlir = MlirFile(GROUP if known else GROUP.replace("top.Weight", "top.Input"), Path("final.mlir"))
+    sources = [(0x80000, 0), (weights_at, 1024), (None, 8192), (weights_at + 4096, 1024), (None, 12288)]
+    commands = [
+        Moving(number, "tiu", (tensor(Space.LOCAL, 0),), (tensor(Space.LOCAL, to),))
+        if source is None
+        else Moving(number, "dma", (tensor(Space.GLOBAL, source),), (tensor(Space.LOCAL, to),))
+        for number, (source, to) in enumerate(sources)
+    ]
+    ends = [(GROUP_BEGIN, 1), (LOCAL_RESULT, 10), (LOCAL_RESULT, 20), (GROUP_END, 30)]
+    boundaries = [Boundary(name, number) for name, number in ends]
+    queued = {0: 2, 1: 3, 2: 4, 3: 11, 4: 12}
+    mapped = map_commands(mlir, "subfunc_0", cast("list[Command]", commands), boundaries, queued)
+    values = {ordinal: entry.op.results[0] for entry in mapped for ordinal in entry.ordinals}
+    loaded = [values[ordinal] for ordinal in (0, 1, 3)]
+    # Whether what is read are weights, or where they are, nobody may know: then the flow and the places must do.
+    assert loaded == (["%3", "%4", "%6"] if known else ["%3", "%3", "%3"])

@@ -7,6 +7,7 @@ import shutil
 import struct
 import sys
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 import tdb_dap
 from tdb_dap.backends import runtime
+from tdb_dap.backends.launch.recorded_net import last_line
 from tdb_dap.engine.host import execute
 from tdb_dap.errors import NotFinished, NotSimulated
 from tests.dap_client import DapClient
@@ -245,3 +247,35 @@ def test_a_runtime_that_does_not_end_is_given_up_with_its_last_line(
     runner.chmod(0o755)
     reason = runtime._execute([str(runner)], tmp_path, runner)
     assert reason == f"{runner}: given up after 1 seconds: loading"
+
+
+def test_what_a_runtime_said_last_is_no_stack_frame() -> None:
+    said = b"""[0] [DBG] ---> update node
+[0]/workspace/nodechip_batch_matmul.c:982: general_matmul: Assertion "param->R_shape[2] == hdim_batch" failed.
+Obtained 2 stack frames.
+/lib/libcmodel.so(__print_trace+0x2c) [0x7fa1935aae8c]
+/lib/libbmrt.so.1.0(_ZN9bmruntime16Launcher_BM1684X14dynamic_subnetEP10bm_context+0xbad) [0x7fa1a087e4db]
+
+"""
+    assert last_line(BytesIO(said)).endswith('Assertion "param->R_shape[2] == hdim_batch" failed.')
+    assert last_line(BytesIO(b"\n")) == ""
+
+
+def test_an_output_may_come_from_a_file_that_nobody_writes_to() -> None:
+    """Large arrays of a reference stay in their file."""
+
+    class Mapped:
+        title, reason = "a file", ""
+
+        def whole(self, name: str) -> np.ndarray | None:
+            with np.load(MIXED / "runtime.npz") as archive:
+                numbers = archive[name]
+            numbers.flags.writeable = False
+            return numbers
+
+    debugger = tdb_dap.open(MIXED, inputs=MIXED / "input.npz")
+    debugger.machine.sources = [Mapped()]
+    assert debugger.run().reason == "end"
+    (output,) = (tensor for tensor in debugger.program.outputs if tensor.name == "gather4_Gather")
+    with np.load(MIXED / "runtime.npz") as truth:
+        assert np.array_equal(output.dtype.decode(debugger.machine.read(output.view)), truth[output.name])

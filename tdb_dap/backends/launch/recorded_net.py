@@ -22,6 +22,7 @@ from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
 from tdb_dap.system.child_processes import command, outside_environment
+from tdb_dap.system.patterns import pattern
 from tdb_dap.system.scratch import scratch_directory
 
 if TYPE_CHECKING:
@@ -124,19 +125,27 @@ def record_nets(
             try:
                 code = record(run, path, environment, output, PATIENCE).code
             except Stalled as error:
-                last = _last_line(output)
+                last = last_line(output)
                 raise BadInput(
                     f"the vendor's runtime: {error}" + (f"; its last line: {last}" if last else "")
                 ) from None
             if code:
-                raise BadInput(f"the vendor's runtime: {_last_line(output) or f'ended with code {code}'}")
+                raise BadInput(f"the vendor's runtime: {last_line(output) or f'ended with code {code}'}")
         return (here / "results").read_bytes()
 
 
-def _last_line(output: IO[bytes]) -> str:
+_FRAME = pattern(r"Obtained \d+ stack frames\.|\S+\([^()]*\) ?\[0x[0-9a-f]+\]")
+
+
+def last_line(output: IO[bytes]) -> str:
+    """The last line that a runtime has printed, before the stack frames that its emulators list; empty if none."""
     output.seek(0)
-    lines = [line for line in output.read().decode("utf-8", "replace").splitlines() if line.strip()]
-    return lines[-1][:200] if lines else ""
+    lines = [line.strip() for line in output.read().decode("utf-8", "replace").splitlines()]
+    said = [line for line in lines if line and not _FRAME.fullmatch(line)]
+    return (said or [""])[-1][:_LONGEST_LINE]
+
+
+_LONGEST_LINE = 300
 
 
 def _folder(library: VendorLibrary, given: Path | None) -> Path:

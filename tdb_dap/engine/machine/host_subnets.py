@@ -88,9 +88,9 @@ def _words(tensor: Tensor, memory: Memory, numbers: Array) -> tuple[View, Array]
     bits = tensor.dtype.encode(numbers).reshape(-1)
     if bits.size > tensor.view.size:
         raise NotSimulated(f"{tensor.name} has room for {tensor.view.size:,} numbers; {bits.size:,} were computed")
-    stored = bits if bits.size == tensor.view.size else memory.read(tensor.view).reshape(-1).copy()
-    stored[: bits.size] = bits
-    return tensor.view, stored.reshape(tensor.view.shape)
+    if bits.size < tensor.view.size:
+        bits = np.concatenate([bits, memory.read(tensor.view).reshape(-1)[bits.size :]])
+    return tensor.view, bits.reshape(tensor.view.shape)
 
 
 def known_elsewhere(info: SubnetInfo, name: str, memory: Memory, sources: Sequence[Source]) -> Outcome:

@@ -17,14 +17,8 @@ from msgspec import Struct, field
 from tdb_dap.engine.bmodel import RunMode, Stage
 from tdb_dap.engine.hardware.geometry import Geometry, Space
 from tdb_dap.engine.program.accesses import views_of
-from tdb_dap.engine.source.dynamic_records import (
-    Argument,
-    Boundary,
-    Relocation,
-    map_commands,
-    records_of,
-    relocated,
-)
+from tdb_dap.engine.source.dynamic_mapping import Boundary, map_commands
+from tdb_dap.engine.source.dynamic_records import Argument, Relocation, records_of, relocated
 from tdb_dap.engine.source.joined_text import JoinedText
 from tdb_dap.engine.source.mapped_tensor import dtype_of
 from tdb_dap.engine.source.marks import Marks

@@ -1,0 +1,328 @@
+"""The ops of a recorded dynamic subnet and their commands.
+
+The firmware makes a dynamic subnet's commands op by op, in the order of the subnet's function, and says where it is: it
+begins and ends groups (each is an op of the function, or a ``tpu.Group``), and at the end of each op it stores the
+shape of its result. Inside of a ``tpu.Group`` the ops follow the attribute ``flow``, once for each slice, those of a
+later pipeline stage a slice behind. Loads and stores are recognised by the local addresses that the compiler gave them,
+which ops share, and loads of weights by where the weights are as well.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from tdb_dap.engine.hardware.geometry import Space
+from tdb_dap.engine.hardware.views import View
+from tdb_dap.engine.source.local_info import LocalInfo
+from tdb_dap.engine.source.mapped_tensor import dtype_of
+from tdb_dap.engine.source.mlir_attributes import integer, split_top
+from tdb_dap.engine.source.mlir_file import MlirFile, MlirOp
+from tdb_dap.errors import NotSimulated
+
+if TYPE_CHECKING:
+    from tdb_dap.engine.commands.commands import Command
+
+GROUP_BEGIN = "dynamic_context_group_begin"
+GROUP_END = "dynamic_context_group_end"
+LOCAL_RESULT = "dynamic_context_local_set_output_info"
+GLOBAL_RESULT = "dynamic_context_global_set_output_info"
+
+_WITHOUT_GROUP = ("top.", "func.", "tpu.Buffer", "return", "call")
+MOVES = ("tpu.Load", "tpu.Store")
+TENSOR = re.compile(r"tensor<(.*?)(?:, (\d+) : i64)?>$")
+"""Shape and element, and the address. An element may be a type with angle brackets and commas of its own."""
+
+
+class Boundary(Struct, frozen=True):
+    """A call of the firmware: its name, its number among all calls, and the shape of a result where it is known."""
+
+    name: str
+    number: int
+    shape: tuple[int, ...] | None = None
+
+
+class MappedOp(Struct):
+    """An instance of an op with its commands. ``is_certain``: nothing contradicts the mapping."""
+
+    op: MlirOp
+    ordinals: list[int]
+    slice_index: int = 0
+    shape: tuple[int, ...] | None = None
+    is_certain: bool = True
+
+
+class _Group(Struct):
+    """The commands between two boundaries that begin and end a group; ``parts``: cut at the ends of ops."""
+
+    parts: list[tuple[list[int], Boundary | None]] = field(default_factory=list)
+
+
+def map_commands(
+    mlir: MlirFile,
+    function: str,
+    commands: Sequence[Command],
+    boundaries: Sequence[Boundary],
+    queued: Mapping[int, int],
+) -> list[MappedOp]:
+    """The instances of a dynamic function's ops with their commands, in the order of execution.
+
+    ``queued``: by ordinal the number of the last call before the firmware queued a command; the engines execute it
+    later. Commands outside of all groups belong to no op.
+    """
+    groups = _groups(sorted(queued, key=lambda ordinal: (queued[ordinal], ordinal)), queued, boundaries)
+    body = mlir.function_named(function)
+    ops = [
+        op
+        for op in mlir.ops.values()
+        if body is not None
+        and body.line < op.line < body.end_line
+        and op.region is not None
+        and op.region.owner is None
+        and not op.name.startswith(_WITHOUT_GROUP)
+    ]
+    fits = len(ops) == len(groups)
+    by_ordinal = {command.ordinal: command for command in commands}
+    weights = _Weights.of([op for op in _members(mlir) if op.name == "tpu.Load"], commands)
+    mapped: list[MappedOp] = []
+    for op, group in zip(ops, groups, strict=False):
+        if op.bodies:
+            mapped += _in_group(op, group, by_ordinal, weights)
+        else:
+            ordinals = [ordinal for part, _ in group.parts for ordinal in part]
+            shape = next((end.shape for _, end in reversed(group.parts) if end is not None), None)
+            mapped.append(MappedOp(op, ordinals, shape=shape))
+    if not fits:
+        for entry in mapped:
+            entry.is_certain = False
+    return mapped
+
+
+def _groups(ordinals: Sequence[int], queued: Mapping[int, int], boundaries: Sequence[Boundary]) -> list[_Group]:
+    groups: list[_Group] = []
+    current: _Group | None = None
+    open_: list[int] = []
+    position = 0
+    for boundary in boundaries:
+        while position < len(ordinals) and queued[ordinals[position]] < boundary.number:
+            if current is not None:
+                open_.append(ordinals[position])
+            position += 1
+        if boundary.name == GROUP_BEGIN:
+            current = _Group()
+            groups.append(current)
+            open_ = []
+        elif current is not None and boundary.name in (LOCAL_RESULT, GLOBAL_RESULT):
+            current.parts.append((open_, boundary))
+            open_ = []
+        elif current is not None and boundary.name == GROUP_END:
+            if open_:
+                current.parts.append((open_, None))
+            current, open_ = None, []
+    return groups
+
+
+class _Weights(Struct, frozen=True):
+    """Weights that groups load, by the lines of the loads: [start, stop) of the compiler's addresses.
+
+    ``offset``: what to add for those of the run; None where that is not known.
+    """
+
+    places: Mapping[int, tuple[int, int]]
+    offset: int | None
+
+    @classmethod
+    def of(cls, loads: Sequence[MlirOp], commands: Sequence[Command]) -> _Weights:
+        """Those of a file; the run has put all of them equally far from where most loads have them."""
+        places = {op.line: place for op in loads if (place := _weight_of(op)) is not None}
+        into: dict[int, list[int]] = {}
+        for op in loads:
+            if op.line in places:
+                into.setdefault(LocalInfo.of(op).get("out_addr"), []).append(places[op.line][0])
+        votes: Counter[int] = Counter()
+        for command in commands if places else ():
+            source, target = _views(command) if command.engine == "dma" else (None, None)
+            if source is None or target is None or target.space is not Space.LOCAL or source.space is Space.LOCAL:
+                continue
+            starts = into.get(target.address % target.geometry.lane_bytes, ())
+            votes.update({source.address - start for start in starts})
+        best = votes.most_common(2)
+        is_clear = bool(best) and (len(best) == 1 or best[0][1] > best[1][1])
+        return cls(places, best[0][0] if is_clear else None)
+
+    def may_be(self, load: MlirOp, address: int) -> bool:
+        """Whether a load may read from an address of the run: a weight only from its own place, others from none."""
+        if self.offset is None:
+            return True
+        at = address - self.offset
+        if (own := self.places.get(load.line)) is not None:
+            return own[0] <= at < own[1]
+        return not any(start <= at < stop for start, stop in self.places.values())
+
+
+def _weight_of(load: MlirOp) -> tuple[int, int] | None:
+    """[start, stop) of the weight that a load reads, as the compiler has placed it; None if it reads none."""
+    value = load.operands[0] if load.operands else ""
+    maker = load.file.op_defining(value, load.line)
+    types = types_of(load.types.partition(" -> ")[0])
+    match = TENSOR.match(types[0].strip()) if types and maker is not None and maker.name == "top.Weight" else None
+    dtype = dtype_of(element_of(match[1])) if match is not None else None
+    if match is None or match[2] is None or dtype is None:
+        return None
+    size = math.prod([integer(part) for part in match[1].split(",")[0].split("x")[:-1] if part.isdigit()])
+    start = integer(match[2])
+    return start, start + max(1, size * dtype.bits // 8)
+
+
+def _members(file: MlirFile) -> list[MlirOp]:
+    """The ops of all layer groups."""
+    return [op for op in file.ops.values() if op.group_line is not None]
+
+
+def _in_group(
+    group_op: MlirOp, group: _Group, commands: Mapping[int, Command], weights: _Weights
+) -> Iterator[MappedOp]:
+    """Instances of the ops of a ``tpu.Group``."""
+    members = [
+        op
+        for op in _members(group_op.file)
+        if op.group_line == group_op.line and op.name.startswith("tpu.") and op.name != "tpu.Yield"
+    ]
+    infos = {op.line: LocalInfo.of(op) for op in members}
+    schedule = _schedule(group_op, members, infos)
+    computing = [step for step in schedule if step[0].name not in MOVES]
+    ends = [index for index, (_, end) in enumerate(group.parts) if end is not None and end.name == LOCAL_RESULT]
+    fits = len(computing) == len(ends)
+    loads = [step for step in schedule if step[0].name == "tpu.Load"]
+    stores = [step for step in schedule if step[0].name == "tpu.Store"]
+    moved: dict[tuple[int, int], MappedOp] = {}
+    turn = 0
+    for ordinals, end in group.parts:
+        is_result = end is not None and end.name == LOCAL_RESULT
+        step = computing[turn] if turn < len(computing) else None
+        own: list[int] = []
+        for ordinal in ordinals:
+            taken = _move_of(commands[ordinal], loads, stores, infos, moved, weights)
+            if taken is not None:
+                if not taken.ordinals:
+                    yield taken
+                taken.ordinals.append(ordinal)
+            else:
+                own.append(ordinal)
+        if step is not None and (is_result or own):
+            op, index = step
+            certain = fits and (not own or _ends_at(commands, own, infos[op.line]))
+            yield MappedOp(op, own, index, end.shape if end is not None else None, certain)
+        turn += is_result
+
+
+def _schedule(group: MlirOp, members: Sequence[MlirOp], infos: Mapping[int, LocalInfo]) -> list[tuple[MlirOp, int]]:
+    """Ops and slices of a group in the order of execution."""
+    by_id = {infos[op.line].get("id"): op for op in members}
+    flow = group.attributes.get("flow")
+    order = (
+        [by_id[id] for id in flow if isinstance(id, int) and id >= 0 and id in by_id] if isinstance(flow, list) else []
+    )
+    if not order:
+        order = list(members)
+    slices = 1
+    for axis in ("nsecs", "csecs", "dsecs", "hsecs", "wsecs"):
+        count = group.attributes.get(axis, 1)
+        slices *= count if isinstance(count, int) and 0 < count < _MOST_SLICES else 1
+    slices = min(slices, _MOST_SLICES)
+    stages = [infos[op.line].get("stage") for op in order]
+    last = max(stages, default=0) if slices > 1 else 0
+    schedule: list[tuple[MlirOp, int]] = []
+    for iteration in range(slices + last):
+        for op, stage in zip(order, stages, strict=True):
+            index = iteration - stage if slices > 1 else 0
+            if 0 <= index < slices:
+                schedule.append((op, index))
+    return schedule
+
+
+_MOST_SLICES = 1 << 16
+
+
+def _move_of(
+    command: Command,
+    loads: list[tuple[MlirOp, int]],
+    stores: list[tuple[MlirOp, int]],
+    infos: Mapping[int, LocalInfo],
+    moved: dict[tuple[int, int], MappedOp],
+    weights: _Weights,
+) -> MappedOp | None:
+    """The load or store that a command carries out; None if it does something else."""
+    if command.engine != "dma":
+        return None
+    source, target = _views(command)
+    for steps, inside, outside in ((loads, target, source), (stores, source, target)):
+        if inside is None or outside is None or inside.space is not Space.LOCAL or outside.space is Space.LOCAL:
+            continue
+        lane_bytes = inside.geometry.lane_bytes
+        for position, (op, index) in enumerate(steps):
+            info = infos[op.line]
+            start = inside.address % lane_bytes
+            size = max(1, info.get("out_size"))
+            if not info.get("out_addr") <= start < info.get("out_addr") + size:
+                continue
+            if steps is loads and not weights.may_be(op, outside.address):
+                continue
+            key = (op.line, index)
+            mapped = moved.get(key)
+            if mapped is None:
+                mapped = moved[key] = MappedOp(op, [], index)
+                # A load that moves in parts keeps its step; one for the next slice comes only after this one.
+                if position:
+                    steps.insert(0, steps.pop(position))
+            elif _begins_anew(command, mapped, start, info):
+                steps.pop(position)
+                return _move_of(command, loads, stores, infos, moved, weights)
+            return mapped
+    return None
+
+
+def _begins_anew(command: Command, mapped: MappedOp, start: int, info: LocalInfo) -> bool:
+    """Whether this is the first part of a load for the next slice."""
+    return start == info.get("out_addr") and bool(mapped.ordinals) and command.ordinal != mapped.ordinals[-1] + 1
+
+
+def _views(command: Command) -> tuple[View | None, View | None]:
+    try:
+        operands, results = command.operands, command.results
+    except NotSimulated:
+        return None, None
+    views = [next((one for one in group if isinstance(one, View)), None) for group in (operands, results)]
+    return views[0], views[1]
+
+
+def _ends_at(commands: Mapping[int, Command], ordinals: Sequence[int], info: LocalInfo) -> bool:
+    """Whether some command leaves its result where the compiler put that of the op."""
+    start = info.get("out_addr")
+    for ordinal in reversed(ordinals):
+        _, target = _views(commands[ordinal])
+        if target is not None and target.space is Space.LOCAL:
+            where = target.address % target.geometry.lane_bytes
+            if start <= where < start + max(1, info.get("out_size")):
+                return True
+    return False
+
+
+def types_of(text: str) -> list[str]:
+    text = text.strip()
+    return split_top(text[1:-1] if text.startswith("(") else text)
+
+
+_STORAGE = re.compile(r"!quant\.\w+<(\w+)")
+
+
+def element_of(text: str) -> str:
+    """``f32`` of ``1x16x3x9xf32``; of quantised and calibrated types the storage."""
+    quantised = _STORAGE.search(text)
+    last = quantised[1] if quantised is not None else text.rsplit("x", 1)[-1]
+    return {"i8": "si8", "u8": "ui8", "i16": "si16", "u16": "ui16", "i32": "si32", "u32": "ui32"}.get(last, last)
