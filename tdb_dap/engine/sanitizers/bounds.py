@@ -304,7 +304,7 @@ def _takes_padding(rows: AccessRows, row: int, tensors: list[View]) -> bool:
 
 def _inside(rows: AccessRows, chosen: Rows, owner: Rows, bound: Mapping[int, RunList]) -> NDArray[np.bool_]:
     """Whether each row is in one of the ranges that its owner has in ``bound``, or that has none there."""
-    begins, counts = (np.zeros(int(owner.max(initial=0)) + 1, np.int64) for _ in range(2))
+    begins, counts = (np.zeros(1 + max([int(owner.max(initial=0)), *bound]), np.int64) for _ in range(2))
     runs: RunList = []
     for index, own in bound.items():
         begins[index], counts[index] = len(runs), len(own)

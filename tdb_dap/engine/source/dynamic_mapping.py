@@ -198,16 +198,14 @@ def _in_group(
     computing = [step for step in schedule if step[0].name not in MOVES]
     ends = [index for index, (_, end) in enumerate(group.parts) if end is not None and end.name == LOCAL_RESULT]
     fits = len(computing) == len(ends)
-    loads = [step for step in schedule if step[0].name == "tpu.Load"]
-    stores = [step for step in schedule if step[0].name == "tpu.Store"]
-    moved: dict[tuple[int, int], MappedOp] = {}
+    moves = _Moves(schedule, infos, weights)
     turn = 0
     for ordinals, end in group.parts:
         is_result = end is not None and end.name == LOCAL_RESULT
         step = computing[turn] if turn < len(computing) else None
         own: list[int] = []
         for ordinal in ordinals:
-            taken = _move_of(commands[ordinal], loads, stores, infos, moved, weights)
+            taken = moves.taken(commands[ordinal])
             if taken is not None:
                 if not taken.ordinals:
                     yield taken
@@ -249,47 +247,54 @@ def _schedule(group: MlirOp, members: Sequence[MlirOp], infos: Mapping[int, Loca
 _MOST_SLICES = 1 << 16
 
 
-def _move_of(
-    command: Command,
-    loads: list[tuple[MlirOp, int]],
-    stores: list[tuple[MlirOp, int]],
-    infos: Mapping[int, LocalInfo],
-    moved: dict[tuple[int, int], MappedOp],
-    weights: _Weights,
-) -> MappedOp | None:
-    """The load or store that a command carries out; None if it does something else."""
-    if command.engine != "dma":
+class _Moves:
+    """The loads and stores of a group that are still to come or under way, in the order of the schedule."""
+
+    def __init__(
+        self, schedule: Sequence[tuple[MlirOp, int]], infos: Mapping[int, LocalInfo], weights: _Weights
+    ) -> None:
+        self._steps = {name: [step for step in schedule if step[0].name == name] for name in MOVES}
+        self._infos = infos
+        self._weights = weights
+        self._under_way: dict[tuple[int, int], tuple[MappedOp, int]] = {}
+        """By line and slice, the latest last: an instance, and where its first command is in local memory."""
+
+    def taken(self, command: Command) -> MappedOp | None:
+        """The load or store that a command carries out; None if it does something else."""
+        if command.engine != "dma":
+            return None
+        source, target = _views(command)
+        for name, inside, outside in zip(MOVES, (target, source), (source, target), strict=True):
+            if inside is None or outside is None or inside.space is not Space.LOCAL or outside.space is Space.LOCAL:
+                continue
+            if (step := self._step(name, inside, outside)) is None:
+                continue
+            (op, index), key = step, (step[0].line, step[1])
+            if key not in self._under_way:
+                self._under_way[key] = MappedOp(op, [], index), inside.address
+            under_way = self._under_way[key] = self._under_way.pop(key)
+            return under_way[0]
         return None
-    source, target = _views(command)
-    for steps, inside, outside in ((loads, target, source), (stores, source, target)):
-        if inside is None or outside is None or inside.space is not Space.LOCAL or outside.space is Space.LOCAL:
-            continue
-        lane_bytes = inside.geometry.lane_bytes
-        for position, (op, index) in enumerate(steps):
-            info = infos[op.line]
-            start = inside.address % lane_bytes
-            size = max(1, info.get("out_size"))
-            if not info.get("out_addr") <= start < info.get("out_addr") + size:
-                continue
-            if steps is loads and not weights.may_be(op, outside.address):
-                continue
-            key = (op.line, index)
-            mapped = moved.get(key)
-            if mapped is None:
-                mapped = moved[key] = MappedOp(op, [], index)
-                # A load that moves in parts keeps its step; one for the next slice comes only after this one.
-                if position:
-                    steps.insert(0, steps.pop(position))
-            elif _begins_anew(command, mapped, start, info):
-                steps.pop(position)
-                return _move_of(command, loads, stores, infos, moved, weights)
-            return mapped
-    return None
 
-
-def _begins_anew(command: Command, mapped: MappedOp, start: int, info: LocalInfo) -> bool:
-    """Whether this is the first part of a load for the next slice."""
-    return start == info.get("out_addr") and bool(mapped.ordinals) and command.ordinal != mapped.ordinals[-1] + 1
+    def _step(self, name: str, inside: View, outside: View) -> tuple[MlirOp, int] | None:
+        """The step that moves between these places: one that begins there, else the latest that may go on there."""
+        start = inside.address % inside.geometry.lane_bytes
+        fitting = [
+            (op, index)
+            for op, index in self._steps[name]
+            if 0 <= start - self._infos[op.line].get("out_addr") < max(1, self._infos[op.line].get("out_size"))
+            and (name != "tpu.Load" or self._weights.may_be(op, outside.address))
+        ]
+        for op, index in [step for step in fitting if self._infos[step[0].line].get("out_addr") == start]:
+            under_way = self._under_way.get((op.line, index))
+            if under_way is None or under_way[1] != inside.address:
+                return op, index
+            self._steps[name].remove((op, index))  # where it began: that is the next slice, or another op
+            fitting.remove((op, index))
+        for key in reversed(self._under_way):
+            if key in [(op.line, index) for op, index in fitting]:
+                return self._under_way[key][0].op, key[1]
+        return fitting[0] if fitting else None
 
 
 def _views(command: Command) -> tuple[View | None, View | None]:

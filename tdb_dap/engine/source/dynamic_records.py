@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -40,17 +40,27 @@ class Argument(Struct, frozen=True):
 
 def records_of(mapped: Sequence[MappedOp], arguments: Sequence[Argument]) -> list[LocationRecord]:
     """The instances as records of the compiler, with the compiler's addresses and the shapes of the run."""
-    known = {f"%arg{index}": argument for index, argument in enumerate(arguments)}
+    known: Known = {(None, f"%arg{index}"): argument for index, argument in enumerate(arguments)}
     records: list[LocationRecord] = []
     for instance in mapped:
         records.append(_record_of(instance, known))
         op, shape = instance.op, instance.shape
-        if op.name in MOVES and op.operands and op.operands[0] in known:
-            shape = known[op.operands[0]].shape
+        if op.name in MOVES and op.operands and (here := known.get(_scoped(op, op.operands[0]))) is not None:
+            shape = here.shape
         if shape is not None and op.results:
-            known[op.results[0]] = Argument("", shape)
-            known.update((name, Argument("", shape)) for name in _yielded(op))
+            known[op.group_line, op.results[0]] = Argument("", shape)
+            known.update(((None, name), Argument("", shape)) for name in _yielded(op))
     return records
+
+
+Known = dict[tuple["int | None", str], Argument]
+"""Values with their shapes in a run, by the line of the group that makes them: each group counts from anew."""
+
+
+def _scoped(op: MlirOp, value: str) -> tuple[int | None, str]:
+    """The key of an operand."""
+    maker = op.file.op_defining(value, op.line)
+    return (maker.group_line if maker is not None else None), value
 
 
 def _yielded(op: MlirOp) -> Iterator[str]:
@@ -64,7 +74,7 @@ def _yielded(op: MlirOp) -> Iterator[str]:
             yield f"{group.results[0]}#{index}" if group.result_count > 1 else group.results[0]
 
 
-def _record_of(instance: MappedOp, known: Mapping[str, Argument]) -> LocationRecord:
+def _record_of(instance: MappedOp, known: Known) -> LocationRecord:
     op = instance.op
     operands = [_value(op, value, position, instance, False, known) for position, value in enumerate(op.operands)]
     results = [_value(op, value, position, instance, True, known) for position, value in enumerate(_result_ids(op))]
@@ -111,9 +121,7 @@ def _result_ids(op: MlirOp) -> list[str]:
     return [f"{name}#{index}" for index in range(op.result_count)]
 
 
-def _value(
-    op: MlirOp, value: str, position: int, instance: MappedOp, is_result: bool, known: Mapping[str, Argument]
-) -> dict[str, Any]:
+def _value(op: MlirOp, value: str, position: int, instance: MappedOp, is_result: bool, known: Known) -> dict[str, Any]:
     """An operand or result as the compiler's record has it; empty for ``none`` and what is not understood."""
     operand_types, _, result_types = op.types.partition(" -> ")
     types = types_of(result_types if is_result else operand_types)
@@ -129,16 +137,17 @@ def _value(
     local = maker is not None and maker.group_line is not None and maker.group_line == op.group_line
     if local and maker is not None and not is_moved_out and maker.attributes.get("ginfo"):
         known_shape = instance.shape if is_result and position == 0 else None
-        here = known.get(op.operands[0] if is_result and op.name in MOVES and op.operands else value)
+        is_moved = is_result and op.name in MOVES and op.operands
+        here = known.get(_scoped(op, op.operands[0]) if is_moved else (maker.group_line, value))
         run = known_shape or (here.shape if here is not None else None)
         return _local(maker, instance.slice_index, name, text, run or shape, element, run is not None)
     if match[2] is None or (maker is not None and maker.name.startswith(_ON_PROCESSOR)):
         return {}
-    there = known.get(value) if not is_result else None
+    there = known.get(_scoped(op, value)) if not is_result else None
     if there is not None and there.name:
         name = there.name
     if is_moved_out:
-        there = known.get(op.operands[0])
+        there = known.get(_scoped(op, op.operands[0]))
     run_shape = list(there.shape) if there is not None and there.shape else shape
     if is_result and instance.shape and position == 0 and not is_moved_out:
         run_shape = list(instance.shape)
