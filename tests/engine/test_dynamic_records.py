@@ -154,3 +154,10 @@ def test_a_load_in_parts_is_one_load_whatever_is_executed_meanwhile() -> None:
     first, *others = [entry for entry in mapped if entry.op.results[0] == "%3"]
     assert not others
     assert first.ordinals == [0, 1, 3, 4], "and what begins anew is another's"
+
+
+def test_what_reads_a_weight_is_no_load_of_anything_else() -> None:
+    moves = [(0x80000, 0), (4096, 1024), (None, 8192), (8192, 1024), (4096, 16)]
+    mapped = mapping_of(MlirFile(GROUP, Path("final.mlir")), moves, {0: 2, 1: 3, 2: 4, 3: 11, 4: 12})
+    owners = {ordinal: entry.op.results[0] for entry in mapped for ordinal in entry.ordinals}
+    assert owners == {0: "%3", 1: "%4", 2: "%5", 3: "%6", 4: "%7"}, "the last one is a command of the op"

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -127,7 +129,10 @@ def _groups(ordinals: Sequence[int], queued: Mapping[int, int], boundaries: Sequ
     return groups
 
 
-class _Weights(Struct, frozen=True):
+_BEYOND = 1 << 64
+
+
+class _Weights(Struct, frozen=True, dict=True):
     """Weights that groups load, by the lines of the loads: [start, stop) of the compiler's addresses.
 
     ``offset``: what to add for those of the run; None where that is not known.
@@ -162,7 +167,12 @@ class _Weights(Struct, frozen=True):
         at = address - self.offset
         if (own := self.places.get(load.line)) is not None:
             return own[0] <= at < own[1]
-        return not any(start <= at < stop for start, stop in self.places.values())
+        after = bisect_right(self._sorted, (at, _BEYOND))
+        return after == 0 or at >= self._sorted[after - 1][1]
+
+    @cached_property
+    def _sorted(self) -> list[tuple[int, int]]:
+        return sorted(self.places.values())
 
 
 def _weight_of(load: MlirOp) -> tuple[int, int] | None:
@@ -253,9 +263,13 @@ class _Moves:
     def __init__(
         self, schedule: Sequence[tuple[MlirOp, int]], infos: Mapping[int, LocalInfo], weights: _Weights
     ) -> None:
-        self._steps = {name: [step for step in schedule if step[0].name == name] for name in MOVES}
         self._infos = infos
         self._weights = weights
+        self._steps: dict[str, dict[int, list[tuple[MlirOp, int]]]] = {name: {} for name in MOVES}
+        """By where they begin in local memory."""
+        for op, index in schedule:
+            if op.name in MOVES:
+                self._steps[op.name].setdefault(infos[op.line].get("out_addr"), []).append((op, index))
         self._under_way: dict[tuple[int, int], tuple[MappedOp, int]] = {}
         """By line and slice, the latest last: an instance, and where its first command is in local memory."""
 
@@ -279,22 +293,28 @@ class _Moves:
     def _step(self, name: str, inside: View, outside: View) -> tuple[MlirOp, int] | None:
         """The step that moves between these places: one that begins there, else the latest that may go on there."""
         start = inside.address % inside.geometry.lane_bytes
-        fitting = [
-            (op, index)
-            for op, index in self._steps[name]
-            if 0 <= start - self._infos[op.line].get("out_addr") < max(1, self._infos[op.line].get("out_size"))
-            and (name != "tpu.Load" or self._weights.may_be(op, outside.address))
-        ]
-        for op, index in [step for step in fitting if self._infos[step[0].line].get("out_addr") == start]:
-            under_way = self._under_way.get((op.line, index))
-            if under_way is None or under_way[1] != inside.address:
-                return op, index
-            self._steps[name].remove((op, index))  # where it began: that is the next slice, or another op
-            fitting.remove((op, index))
-        for key in reversed(self._under_way):
-            if key in [(op.line, index) for op, index in fitting]:
-                return self._under_way[key][0].op, key[1]
-        return fitting[0] if fitting else None
+        beginning = self._steps[name].get(start, [])
+        for step in beginning.copy():
+            if not self._is_allowed(step[0], outside):
+                continue
+            key = step[0].line, step[1]
+            if key not in self._under_way or self._under_way[key][1] != inside.address:
+                return step
+            beginning.remove(step)  # where it began: that is the next slice, or another op
+            del self._under_way[key]
+        for (_, index), (mapped, _) in reversed(self._under_way.items()):
+            if mapped.op.name == name and self._goes_on(mapped.op, start, outside):
+                return mapped.op, index
+        waiting = (step for steps in self._steps[name].values() for step in steps)
+        return next((step for step in waiting if self._goes_on(step[0], start, outside)), None)
+
+    def _goes_on(self, op: MlirOp, start: int, outside: View) -> bool:
+        """Whether a part of a load or store may be at ``start`` in a lane, behind where it begins."""
+        info = self._infos[op.line]
+        return 0 < start - info.get("out_addr") < max(1, info.get("out_size")) and self._is_allowed(op, outside)
+
+    def _is_allowed(self, op: MlirOp, outside: View) -> bool:
+        return op.name != "tpu.Load" or self._weights.may_be(op, outside.address)
 
 
 def _views(command: Command) -> tuple[View | None, View | None]:
