@@ -11,6 +11,7 @@ import pytest
 from tdb_dap.engine.hardware.dtypes import F32
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.engine.program import recorded_source
 from tdb_dap.engine.source.dynamic_mapping import (
     GROUP_BEGIN,
     GROUP_END,
@@ -22,6 +23,8 @@ from tdb_dap.engine.source.dynamic_mapping import (
 from tdb_dap.engine.source.dynamic_records import Argument, records_of
 from tdb_dap.engine.source.mlir_file import MlirFile
 from tdb_dap.targets.chips.bm1684x import BM1684X
+from tdb_dap.tools.programs import open_program
+from tests.samples import DATA
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
@@ -115,18 +118,18 @@ class Moving(NamedTuple):
     results: tuple[View, ...]
 
 
-def tensor(space: Space, address: int) -> View:
-    return View(space, address, (1, 4, 1, 1), F32, Layout.STRIDE, (1, 1, 1, 1), BM1684X.geometry)
+def tensor(space: Space, address: int, channels: int = 4) -> View:
+    return View(space, address, (1, channels, 1, 1), F32, Layout.STRIDE, (1, 1, 1, 1), BM1684X.geometry)
 
 
 def mapping_of(
-    mlir: MlirFile, moves: Sequence[tuple[int | None, int]], queued: Mapping[int, int]
+    mlir: MlirFile, moves: Sequence[tuple[int | None, int]], queued: Mapping[int, int], channels: int = 4
 ) -> Sequence[MappedOp]:
     """Commands that move from DDR to these places in local memory; None: one that computes."""
     commands = [
         Moving(number, "tiu", (tensor(Space.LOCAL, 0),), (tensor(Space.LOCAL, to),))
         if source is None
-        else Moving(number, "dma", (tensor(Space.GLOBAL, source),), (tensor(Space.LOCAL, to),))
+        else Moving(number, "dma", (tensor(Space.GLOBAL, source, channels),), (tensor(Space.LOCAL, to, channels),))
         for number, (source, to) in enumerate(moves)
     ]
     ends = [(GROUP_BEGIN, 1), (LOCAL_RESULT, 10), (LOCAL_RESULT, 20), (GROUP_END, 30)]
@@ -135,14 +138,21 @@ def mapping_of(
 
 
 @pytest.mark.parametrize("weights_at", [4096, 0x20000])
-@pytest.mark.parametrize("known", [True, False])
-def test_a_weight_is_loaded_by_the_op_that_reads_it(weights_at: int, known: bool) -> None:
-    mlir = MlirFile(GROUP if known else GROUP.replace("top.Weight", "top.Input"), Path("final.mlir"))
+@pytest.mark.parametrize(
+    ("known", "text"),
+    [
+        (True, GROUP),
+        (True, GROUP.replace("top.Weight", "top.Input")),
+        (False, GROUP.replace(", 4294967296 : i64", "").replace(", 4294971392 : i64", "")),
+    ],
+)
+def test_what_is_read_tells_loads_into_one_place_apart(weights_at: int, known: bool, text: str) -> None:
+    mlir = MlirFile(text, Path("final.mlir"))
     sources = [(0x80000, 0), (weights_at, 1024), (None, 8192), (weights_at + 4096, 1024), (None, 12288)]
     mapped = mapping_of(mlir, sources, {0: 2, 1: 3, 2: 4, 3: 11, 4: 12})
     values = {ordinal: entry.op.results[0] for entry in mapped for ordinal in entry.ordinals}
     loaded = [values[ordinal] for ordinal in (0, 1, 3)]
-    # Where nobody knows that weights are read, the order of the flow has to do.
+    # Where nobody knows what they read, the order of the flow has to do.
     assert loaded == (["%3", "%4", "%6"] if known else ["%3", "%6", "%4"])
 
 
@@ -161,3 +171,29 @@ def test_what_reads_a_weight_is_no_load_of_anything_else() -> None:
     mapped = mapping_of(MlirFile(GROUP, Path("final.mlir")), moves, {0: 2, 1: 3, 2: 4, 3: 11, 4: 12})
     owners = {ordinal: entry.op.results[0] for entry in mapped for ordinal in entry.ordinals}
     assert owners == {0: "%3", 1: "%4", 2: "%5", 3: "%6", 4: "%7"}, "the last one is a command of the op"
+
+
+@pytest.mark.parametrize(("channels", "is_certain"), [(2, True), (3, False), (1, False)])
+def test_no_slice_is_certain_where_the_firmware_has_cut_elsewhere(channels: int, is_certain: bool) -> None:
+    cut = GROUP.replace("out_size = 4096, id", "out_size = 4096, c_idx = [0, 2], c_slice = [2, 2], id")
+    cut = cut.replace("{flow =", "{csecs = 2 : i64, flow =")
+    moves = [(0x80000, 0), (None, 8192), (0x80100, 0)]
+    mapped = mapping_of(MlirFile(cut, Path("final.mlir")), moves, {0: 2, 1: 3, 2: 4}, channels)
+    loads = [entry for entry in mapped if entry.op.results[0] == "%3"]
+    assert [entry.is_certain for entry in loads] == [is_certain, is_certain]
+
+
+@pytest.mark.parametrize("name", ["toy_bm1684x", "toy_bm1690", "pipeline_bm1684x", "shapes_bm1688"])
+def test_an_output_is_where_the_run_has_it_however_many_ops_are_before_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stored() -> list[tuple[str, View]]:
+        program = open_program(DATA / "recordings" / f"{name}.tdbrec")
+        outputs = {tensor.name for tensor in program.outputs}
+        values = [value for record in program.source.records for value in record.results if value.name in outputs]
+        return [(value.name, value.view) for value in values if value.view is not None and value.view.space.is_shared]
+
+    expected = stored()
+    assert expected
+    monkeypatch.setattr(recorded_source, "_MOST_COUNTED", 1)
+    assert stored() == expected

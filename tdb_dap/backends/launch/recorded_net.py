@@ -141,8 +141,8 @@ def last_line(output: IO[bytes]) -> str:
     """The last line that a runtime has printed, before the stack frames that its emulators list; empty if none."""
     output.seek(0)
     lines = [line.strip() for line in output.read().decode("utf-8", "replace").splitlines()]
-    said = [line for line in lines if line and not _FRAME.fullmatch(line)]
-    return (said or [""])[-1][:_LONGEST_LINE]
+    texts = [line for line in lines if line and not _FRAME.fullmatch(line)]
+    return (texts or [""])[-1][:_LONGEST_LINE]
 
 
 _LONGEST_LINE = 300

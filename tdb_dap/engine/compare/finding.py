@@ -18,6 +18,7 @@ Reason = Literal[
     "other size",
     "other shape",
     "only NaN",
+    "not certain",
     "rearranged",
     "unknown layout",
     "unknown type",

@@ -10,6 +10,7 @@ from tdb_dap.engine.control.observers import Observer
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.reference.reference import numbers_of
 from tdb_dap.engine.source.mapped_tensor import MappedTensor, layer_names
+from tdb_dap.engine.source.op_records import is_doubtful
 from tdb_dap.errors import NotSimulated
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ class Recorder(Observer):
     """Puts together the results of all ops, and the operands that no op computes (weights, inputs).
 
     ``arrays``: name -> float32, dequantised, in the shape of the whole tensor; zeros where nothing was written. Of
-    parts that are written twice (borders of slices, several cores) the later one counts.
+    parts that are written twice (borders of slices, several cores) the later one counts. Tensors in local memory of ops
+    whose commands are not known for certain are left out.
     """
 
     def __init__(self) -> None:
@@ -31,13 +33,14 @@ class Recorder(Observer):
 
     def before_op(self, inspector: Inspector, record: OpRecord) -> None:
         for value in record.operands:
-            if value.name not in self._computed:
+            if value.name not in self._computed and not is_doubtful(record, value):
                 self._take(inspector, value)
 
     def after_op(self, inspector: Inspector, record: OpRecord) -> None:
         for value in record.results:
             self._computed.add(value.name)
-            self._take(inspector, value)
+            if not is_doubtful(record, value):
+                self._take(inspector, value)
 
     def finished(self, inspector: Inspector) -> None:
         for name, array in inspector.outputs().items():

@@ -24,6 +24,7 @@ from tdb_dap.engine.hardware.byte_ranges import ByteRanges
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.reference.reference import Reference, numbers_from, words_of
 from tdb_dap.engine.source.mapped_tensor import MappedTensor, layer_names
+from tdb_dap.engine.source.op_records import is_doubtful
 
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command
@@ -76,6 +77,7 @@ class Walk(Observer):
         self._firsts: dict[Key, int] = {}
         self._late: dict[tuple[int, int], Array] = {}
         self._said: set[str] = set()
+        self._doubtful: set[Key] = set()
         self._looks: list[int] | None = None
 
     def next_look(self, inspector: Inspector) -> int:
@@ -193,7 +195,9 @@ class Walk(Observer):
         """Look at the stored words of a value."""
         key: Key = (record.line, role, index, value.name)
         self._firsts.setdefault(key, record.first)
-        if words is not None:
+        if is_doubtful(record, value):
+            self._doubtful.add(key)
+        elif words is not None:
             assert inspector.reference is not None
             if key not in self._open:
                 source = self._made.get(value.name) if role == "operand" else None
@@ -213,6 +217,10 @@ class Walk(Observer):
         reference = inspector.reference
         if reference is not None and (reference.tolerances.excepts(name) or name in inspector.excepted):
             return Gathered(made("excepted"))
+        if key in self._doubtful and reference is not None and reference.shape(name) is not None:
+            return Gathered(
+                made("unknown", "not certain", "which part of the tensor its commands compute is not certain")
+            )
         if assembly is None or reference is None:
             return Gathered(made("unknown", *_reason(inspector, value)))
         checked = made("unknown", pieces=assembly.pieces, covered=assembly.covered)

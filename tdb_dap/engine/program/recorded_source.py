@@ -344,7 +344,8 @@ def _relocations(
             {entry["address"] for entry in record.list_of(key) if entry},
             _touched(ordinals, by_ordinal, is_write, geometry),
         )
-        for record, ordinals in mapped[:_MOST_COUNTED]
+        for number, (record, ordinals) in enumerate(mapped)
+        if number < _MOST_COUNTED or _is_at_border(record, part.borders)
         for is_write, key in ((False, "operands"), (True, "results"))
     ]
     everywhere = {address for _, touched in looked for address in touched}
@@ -382,6 +383,12 @@ def _relocations(
                 address + offset for addresses, _ in looked for address in addresses if start <= address < stop
             }
     return [*given, *found_moves]
+
+
+def _is_at_border(record: LocationRecord, borders: Container[tuple[int, str]]) -> bool:
+    """Whether an op takes an input or leaves an output."""
+    entries = filter(None, (*record.list_of("operands"), *record.list_of("results")))
+    return any((entry["address"], entry["name"]) in borders for entry in entries)
 
 
 def _sizes(mapped: Sequence[tuple[LocationRecord, Sequence[int]]]) -> dict[tuple[int, str], int]:
@@ -439,7 +446,7 @@ def _touched(
 
 
 _MOST_COUNTED = 400
-"""Ops that are looked at to find out how far the addresses have moved."""
+"""Ops that are looked at to find out how far the addresses have moved, and all that take inputs or leave outputs."""
 
 
 def _regions(mlir: MlirFile, function: str, first: int) -> list[tuple[int, int]]:

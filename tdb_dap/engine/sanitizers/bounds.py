@@ -268,7 +268,7 @@ class _Buffers:
         given out.
         """
         extents: dict[Space, list[tuple[int, int]]] = {Space.GLOBAL: []}
-        if record.is_local:
+        if record.is_local and record.is_certain:
             extents[Space.LOCAL] = []
         values = [value.view for value in (*record.operands, *record.results)]
         for view in (*record.buffers, *values):

@@ -17,6 +17,7 @@ from tdb_dap.engine.hardware.runs import distinct, merged
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program.access_table import LOCAL, Column
 from tdb_dap.engine.program.program import Program
+from tdb_dap.engine.source.op_records import is_doubtful
 from tdb_dap.engine.source.source_map import OpRecord
 
 Period = tuple[int, bool, "int | None"]
@@ -111,7 +112,7 @@ def _results(record: OpRecord, seen: set[tuple[int, str]]) -> Iterator[View]:
     yield from record.buffers
     for value in record.results:
         view = value.view
-        if view is None or value.rearranged:
+        if view is None or value.rearranged or is_doubtful(record, value):
             continue
         if view.space is Space.LOCAL:
             yield view

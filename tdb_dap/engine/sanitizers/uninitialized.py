@@ -24,6 +24,7 @@ from tdb_dap.engine.sanitizers.lifetimes import Lifetimes, LifetimeStart
 from tdb_dap.engine.sanitizers.shadow import LEFT_OVER, Defined, Shadow
 from tdb_dap.engine.sanitizers.taint import Dependence, dependent, moved
 from tdb_dap.engine.sanitizers.taint_sources import TaintSources, byte_count, marked_words
+from tdb_dap.engine.source.op_records import is_doubtful
 from tdb_dap.errors import NotSimulated
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Uninitialized(Observer):
         if inspector.reference is None or self._shadow is None or self._shadow.position != inspector.ordinal:
             return None
         for value in record.results:
-            if value.view is None or value.view.space is not Space.LOCAL:
+            if value.view is None or value.view.space is not Space.LOCAL or is_doubtful(record, value):
                 continue
             marks = self._shadow.marks(value.view)
             # Views in packed batches also cover padding: that a comparison passes over it is right.

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 
@@ -90,11 +90,11 @@ def map_commands(
     ]
     fits = len(ops) == len(groups)
     by_ordinal = {command.ordinal: command for command in commands}
-    weights = _Weights.of([op for op in _members(mlir) if op.name == "tpu.Load"], commands)
+    places = _Places.of([op for op in _members(mlir) if op.name == "tpu.Load"], commands)
     mapped: list[MappedOp] = []
     for op, group in zip(ops, groups, strict=False):
         if op.bodies:
-            mapped += _in_group(op, group, by_ordinal, weights)
+            mapped += _checked(list(_in_group(op, group, by_ordinal, places)), by_ordinal)
         else:
             ordinals = [ordinal for part, _ in group.parts for ordinal in part]
             shape = next((end.shape for _, end in reversed(group.parts) if end is not None), None)
@@ -132,61 +132,80 @@ def _groups(ordinals: Sequence[int], queued: Mapping[int, int], boundaries: Sequ
 _BEYOND = 1 << 64
 
 
-class _Weights(Struct, frozen=True, dict=True):
-    """Weights that groups load, by the lines of the loads: [start, stop) of the compiler's addresses.
+class _Place(NamedTuple):
+    """[``start``, ``stop``) of the compiler's addresses of what a load reads."""
 
-    ``offset``: what to add for those of the run; None where that is not known.
+    start: int
+    stop: int
+    is_weight: bool
+
+
+class _Places(Struct, frozen=True, dict=True):
+    """Places of what the loads of groups read, by the lines of the loads.
+
+    ``offsets``: what to add to the addresses of weights (true) and of other tensors for those of the run; none where
+    that is not known.
     """
 
-    places: Mapping[int, tuple[int, int]]
-    offset: int | None
+    of_loads: Mapping[int, _Place]
+    offsets: Mapping[bool, int]
 
     @classmethod
-    def of(cls, loads: Sequence[MlirOp], commands: Sequence[Command]) -> _Weights:
-        """Those of a file; the run has put all of them equally far from where most loads have them."""
-        places = {op.line: place for op in loads if (place := _weight_of(op)) is not None}
-        into: dict[int, list[int]] = {}
+    def of(cls, loads: Sequence[MlirOp], commands: Sequence[Command]) -> _Places:
+        """Those of a file; the run has put most of them equally far from where the compiler has them."""
+        places = {op.line: place for op in loads if (place := _place_of(op)) is not None}
+        into: dict[int, list[_Place]] = {}
         for op in loads:
             if op.line in places:
-                into.setdefault(LocalInfo.of(op).get("out_addr"), []).append(places[op.line][0])
-        votes: Counter[int] = Counter()
+                into.setdefault(LocalInfo.of(op).get("out_addr"), []).append(places[op.line])
+        votes: dict[bool, Counter[int]] = {True: Counter(), False: Counter()}
         for command in commands if places else ():
             source, target = _views(command) if command.engine == "dma" else (None, None)
             if source is None or target is None or target.space is not Space.LOCAL or source.space is Space.LOCAL:
                 continue
-            starts = into.get(target.address % target.geometry.lane_bytes, ())
-            votes.update({source.address - start for start in starts})
-        best = votes.most_common(2)
-        is_clear = bool(best) and (len(best) == 1 or best[0][1] > best[1][1])
-        return cls(places, best[0][0] if is_clear else None)
+            near = into.get(target.address % target.geometry.lane_bytes, ())
+            for is_weight, start in {(place.is_weight, place.start) for place in near}:
+                votes[is_weight][source.address - start] += 1
+        best = {is_weight: counted.most_common(2) for is_weight, counted in votes.items()}
+        clear = {kind: two for kind, two in best.items() if two and (len(two) == 1 or two[0][1] > two[1][1])}
+        return cls(places, {is_weight: two[0][0] for is_weight, two in clear.items()})
 
-    def may_be(self, load: MlirOp, address: int) -> bool:
-        """Whether a load may read from an address of the run: a weight only from its own place, others from none."""
-        if self.offset is None:
-            return True
-        at = address - self.offset
-        if (own := self.places.get(load.line)) is not None:
-            return own[0] <= at < own[1]
-        after = bisect_right(self._sorted, (at, _BEYOND))
-        return after == 0 or at >= self._sorted[after - 1][1]
+    def fits(self, load: MlirOp, address: int) -> int:
+        """Whether a load may read from an address of the run: 2: it has its operand there; 1: it may; 0: it cannot.
+
+        Weights are where they are; another tensor may have been given memory of its own.
+        """
+        own = self.of_loads.get(load.line)
+        offset = self.offsets.get(own.is_weight) if own is not None else None
+        is_there = own is not None and offset is not None and own.start <= address - offset < own.stop
+        if own is not None and own.is_weight:
+            return 2 if is_there else int(offset is None)
+        return 0 if self._is_weight(address) else 1 + is_there
+
+    def _is_weight(self, address: int) -> bool:
+        if True not in self.offsets:
+            return False
+        at = address - self.offsets[True]
+        after = bisect_right(self._weights, (at, _BEYOND))
+        return after > 0 and at < self._weights[after - 1][1]
 
     @cached_property
-    def _sorted(self) -> list[tuple[int, int]]:
-        return sorted(self.places.values())
+    def _weights(self) -> list[tuple[int, int]]:
+        return sorted((place.start, place.stop) for place in self.of_loads.values() if place.is_weight)
 
 
-def _weight_of(load: MlirOp) -> tuple[int, int] | None:
-    """[start, stop) of the weight that a load reads, as the compiler has placed it; None if it reads none."""
+def _place_of(load: MlirOp) -> _Place | None:
+    """The place of what a load reads; None for an argument, which is where the caller has it."""
     value = load.operands[0] if load.operands else ""
     maker = load.file.op_defining(value, load.line)
     types = types_of(load.types.partition(" -> ")[0])
-    match = TENSOR.match(types[0].strip()) if types and maker is not None and maker.name == "top.Weight" else None
+    match = TENSOR.match(types[0].strip()) if types and maker is not None else None
     dtype = dtype_of(element_of(match[1])) if match is not None else None
-    if match is None or match[2] is None or dtype is None:
+    if maker is None or match is None or match[2] is None or dtype is None:
         return None
     size = math.prod([integer(part) for part in match[1].split(",")[0].split("x")[:-1] if part.isdigit()])
     start = integer(match[2])
-    return start, start + max(1, size * dtype.bits // 8)
+    return _Place(start, start + max(1, size * dtype.bits // 8), maker.name == "top.Weight")
 
 
 def _members(file: MlirFile) -> list[MlirOp]:
@@ -194,9 +213,7 @@ def _members(file: MlirFile) -> list[MlirOp]:
     return [op for op in file.ops.values() if op.group_line is not None]
 
 
-def _in_group(
-    group_op: MlirOp, group: _Group, commands: Mapping[int, Command], weights: _Weights
-) -> Iterator[MappedOp]:
+def _in_group(group_op: MlirOp, group: _Group, commands: Mapping[int, Command], places: _Places) -> Iterator[MappedOp]:
     """Instances of the ops of a ``tpu.Group``."""
     members = [
         op
@@ -208,7 +225,7 @@ def _in_group(
     computing = [step for step in schedule if step[0].name not in MOVES]
     ends = [index for index, (_, end) in enumerate(group.parts) if end is not None and end.name == LOCAL_RESULT]
     fits = len(computing) == len(ends)
-    moves = _Moves(schedule, infos, weights)
+    moves = _Moves(schedule, infos, places)
     turn = 0
     for ordinals, end in group.parts:
         is_result = end is not None and end.name == LOCAL_RESULT
@@ -227,6 +244,29 @@ def _in_group(
             certain = fits and (not own or _ends_at(commands, own, infos[op.line]))
             yield MappedOp(op, own, index, end.shape if end is not None else None, certain)
         turn += is_result
+
+
+def _checked(instances: list[MappedOp], commands: Mapping[int, Command]) -> list[MappedOp]:
+    """The instances of a group; where firmware cuts tensors elsewhere than the compiler, no slice is certain."""
+    cut = [instance for instance in instances if not LocalInfo.of(instance.op).is_whole]
+    if any(_moves_other_slice(instance, commands) for instance in cut if instance.op.name in MOVES):
+        for instance in cut:
+            instance.is_certain = False
+    return instances
+
+
+def _moves_other_slice(instance: MappedOp, commands: Mapping[int, Command]) -> bool:
+    """Whether a load or store moves more or fewer numbers than the slice that the compiler cut has."""
+    if not instance.ordinals or instance.op.attributes.get(_SPREADS):
+        return False
+    info, is_load = LocalInfo.of(instance.op), instance.op.name == "tpu.Load"
+    parts = [info.extent(axis, instance.slice_index) for axis in "ncdhw"]
+    views = [_views(commands[ordinal])[is_load] for ordinal in instance.ordinals]
+    return sum(view.size for view in views if view is not None) != math.prod(stop - start for start, stop in parts)
+
+
+_SPREADS = "use_3ic_optimize"
+"""Attribute of loads that spread the channels of an image for the convolution after them."""
 
 
 def _schedule(group: MlirOp, members: Sequence[MlirOp], infos: Mapping[int, LocalInfo]) -> list[tuple[MlirOp, int]]:
@@ -260,11 +300,9 @@ _MOST_SLICES = 1 << 16
 class _Moves:
     """The loads and stores of a group that are still to come or under way, in the order of the schedule."""
 
-    def __init__(
-        self, schedule: Sequence[tuple[MlirOp, int]], infos: Mapping[int, LocalInfo], weights: _Weights
-    ) -> None:
+    def __init__(self, schedule: Sequence[tuple[MlirOp, int]], infos: Mapping[int, LocalInfo], places: _Places) -> None:
         self._infos = infos
-        self._weights = weights
+        self._places = places
         self._steps: dict[str, dict[int, list[tuple[MlirOp, int]]]] = {name: {} for name in MOVES}
         """By where they begin in local memory."""
         for op, index in schedule:
@@ -294,10 +332,10 @@ class _Moves:
         """The step that moves between these places: one that begins there, else the latest that may go on there."""
         start = inside.address % inside.geometry.lane_bytes
         beginning = self._steps[name].get(start, [])
-        for step in beginning.copy():
-            if not self._is_allowed(step[0], outside):
-                continue
+        for step in sorted(beginning, key=lambda step: -self._fits(step[0], outside)):
             key = step[0].line, step[1]
+            if not self._fits(step[0], outside):
+                break
             if key not in self._under_way or self._under_way[key][1] != inside.address:
                 return step
             beginning.remove(step)  # where it began: that is the next slice, or another op
@@ -311,10 +349,10 @@ class _Moves:
     def _goes_on(self, op: MlirOp, start: int, outside: View) -> bool:
         """Whether a part of a load or store may be at ``start`` in a lane, behind where it begins."""
         info = self._infos[op.line]
-        return 0 < start - info.get("out_addr") < max(1, info.get("out_size")) and self._is_allowed(op, outside)
+        return 0 < start - info.get("out_addr") < max(1, info.get("out_size")) and self._fits(op, outside) > 0
 
-    def _is_allowed(self, op: MlirOp, outside: View) -> bool:
-        return op.name != "tpu.Load" or self._weights.may_be(op, outside.address)
+    def _fits(self, op: MlirOp, outside: View) -> int:
+        return self._places.fits(op, outside.address) if op.name == "tpu.Load" else 1
 
 
 def _views(command: Command) -> tuple[View | None, View | None]:

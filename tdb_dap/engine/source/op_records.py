@@ -120,6 +120,14 @@ class OpRecord(Struct, frozen=True, dict=True):
         return ""
 
 
+def is_doubtful(record: OpRecord, value: MappedTensor) -> bool:
+    """Whether an operand or result may be another part of its tensor than the record says.
+
+    Firmware cuts tensors in places of its own, and says nothing of it; outside of local memory they are whole.
+    """
+    return not record.is_certain and value.view is not None and value.view.space is Space.LOCAL
+
+
 def name_of(record: OpRecord) -> str:
     """Name of the first result of an op instance; empty if it has none."""
     return record.results[0].name if record.results else ""

@@ -32,6 +32,7 @@ _REASONS = {
     "other size": "another size in the reference",
     "other shape": "another shape in the reference",
     "only NaN": "only NaN in the reference",
+    "not certain": "cut by the firmware",
     "rearranged": "channels spread for a convolution",
     "unknown layout": "layout not described",
     "unknown type": "type not known",
@@ -88,7 +89,7 @@ def _is_first_seen(report: Report, row: Row) -> bool:
     """Whether the results of ops before a row have no counterpart in the reference."""
     before = [one for one in report.rows if one.role != "operand" and one.last < row.first]
     before = [one for one in before if one.opcode not in ("tpu.Load", "tpu.Store") and one.reason != "weight"]
-    return bool(before) and all(one.verdict == "unknown" for one in before)
+    return bool(before) and all(one.verdict == "unknown" and one.reason != "not certain" for one in before)
 
 
 def shape_notes(report: Report) -> list[str]:

@@ -26,7 +26,7 @@ from tdb_dap.errors import TdbError
 from tdb_dap.system.scratch import scratch_directory
 from tdb_dap.tools.golden.judging import executed
 from tdb_dap.tools.opening import open_debugger
-from tdb_dap.tools.programs import is_dynamic, open_program
+from tdb_dap.tools.programs import is_dynamic
 from tdb_dap.tools.triage.stages import MODEL, NOT_JUDGED, Stage
 
 _NAN = "nan"
@@ -106,10 +106,16 @@ def run(
         with scratch_directory() as folder:
             data = folder / "inputs.npz"
             write_npz(data, inputs)
-            is_static = not is_dynamic(open_program(bmodel))
             debugger = open_debugger(Context.find(bmodel).bmodel, data if inputs else None, history_limit=0)
+        # In a recording the firmware may have cut tensors in places of its own, and nobody knows where.
+        is_static = not is_dynamic(debugger.program) and all(one.is_certain for one in debugger.program.source.records)
         try:
-            sanitizers = made(chosen(["all"]), []) if is_static else {}
+            names = chosen(["all"]) if is_static else {}
+            if (
+                not debugger.program.has_waits
+            ):  # a recording; it is not asked for, so nobody need hear that it is missing
+                names.pop(HAZARD, None)
+            sanitizers = made(names, [])
             races = Races(known_ahead(debugger, sanitizers.values()))
             result = survey(debugger, {"": recorder, **sanitizers, " ": races}, progress)
         finally:
