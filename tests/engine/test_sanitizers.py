@@ -25,6 +25,7 @@ from tdb_dap.engine.sanitizers.float_accesses import FloatAccesses
 from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.harmless import is_repeated, is_unneeded
 from tdb_dap.engine.sanitizers.survey import survey
+from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.errors import BadExpression
 from tdb_dap.tools.opening import open_debugger
 from tdb_dap.tools.patch.editor import Editor
@@ -195,6 +196,12 @@ def test_an_access_in_many_pieces_is_one_finding(column: str, by: int, monkeypat
     [found] = findings(debugger, "bounds")
     wanted = "lane 9 does not exist: there are 2" if column == "lane" else "bytes beyond the end of its lane"
     assert wanted in found.text
+
+
+def test_an_op_whose_commands_are_in_doubt_has_no_known_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert findings(with_fault(TOY, SHIFTED, "7 D5"), "bounds")
+    monkeypatch.setattr(OpRecord, "is_certain", False)
+    assert not findings(with_fault(TOY, SHIFTED, "7 D5"), "bounds")
 
 
 def test_a_lowered_dependency_is_a_hazard_with_both_commands_and_the_missing_edge() -> None:

@@ -46,3 +46,12 @@ def test_only_a_net_with_firmware_may_leave_results_in_ddr_to_it(monkeypatch: py
     boxes = DATA / "memory" / "roi_align_bm1690.tdbrec"
     monkeypatch.setattr(type(open_program(boxes)), "of_firmware", ())
     assert ["dma.tensor" in finding.text for finding in found(boxes)] == [True]
+
+
+def test_what_firmware_loads_into_cores_that_do_not_compute_is_not_accused(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = open_program(LOST)
+    assert program.core_count > 1
+    assert list(unused(program))
+    monkeypatch.setattr(type(program), "of_firmware", range(len(program.commands)))
+    monkeypatch.setattr(type(program), "shares_l2", False)
+    assert list(unused(program)) == []

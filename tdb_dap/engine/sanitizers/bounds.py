@@ -262,13 +262,15 @@ class _Buffers:
         self._extents: dict[int, list[tuple[int, int]]] = {}
 
     def of(self, record: OpRecord) -> dict[Space, RunList]:
-        """Of an op, by memory; none where that is not known of one of its tensors, or in that memory it may use all.
+        """Of an op, by memory; none where it is not known for certain, or in that memory it may use all.
 
         A buffer in local memory is its bytes in every lane, up to what the execution units take at once: so they are
         given out.
         """
+        if not record.is_certain:
+            return {}
         extents: dict[Space, list[tuple[int, int]]] = {Space.GLOBAL: []}
-        if record.is_local and record.is_certain:
+        if record.is_local:
             extents[Space.LOCAL] = []
         values = [value.view for value in (*record.operands, *record.results)]
         for view in (*record.buffers, *values):
