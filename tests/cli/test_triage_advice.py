@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from tdb_dap.engine.machine.npz import read_npz, write_npz
+from tdb_dap.tools.programs import open_program
+from tdb_dap.tools.triage import model
+from tdb_dap.tools.triage.stages import NOT_JUDGED
 from tests.command_line import tdb_dap
 from tests.llm.models import QWEN, copied
+from tests.samples import case
 from tests.triage_case import Compiled
 
 
@@ -74,3 +78,19 @@ def test_a_tensor_is_judged_across_results_that_no_file_has(factor: float, code:
     through = "far from what the nearest known tensors give through top.Conv at line 11"
     assert (through in done.stdout) == bool(code), done.stdout
     assert done.stdout.splitlines()[-2].startswith("bug: mul10_Mul (top.SiLU at toy.mlir:12)") == bool(code)
+
+
+def test_a_dynamic_bmodel_without_ops_is_judged_by_its_outputs_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recorded run of one that lies alone has no op to judge; what it leaves at the outputs is known."""
+    context = case("toy_bm1684x_f32")
+    bmodel = Path(shutil.copy(context.path / "compilation.bmodel.xz", tmp_path))
+    answers = iter([True, False])
+    monkeypatch.setattr(model, "is_dynamic", lambda program: next(answers))
+    stage, _ = model.run(bmodel, None, read_npz(context.inputs), lambda done: None)
+    assert (stage.is_dynamic, stage.executed) == (True, [])
+    assert NOT_JUDGED in stage.missing
+    (output,) = (tensor.name for tensor in open_program(bmodel).outputs)
+    assert list(stage.tensors) == [output]
+    assert stage.tensors[output].any()

@@ -218,9 +218,7 @@ class Walk(Observer):
         if reference is not None and (reference.tolerances.excepts(name) or name in inspector.excepted):
             return Gathered(made("excepted"))
         if key in self._doubtful and reference is not None and reference.shape(name) is not None:
-            return Gathered(
-                made("unknown", "not certain", "which part of the tensor its commands compute is not certain")
-            )
+            return Gathered(made("unknown", "not certain", "which commands compute which part of it is not certain"))
         if assembly is None or reference is None:
             return Gathered(made("unknown", *_reason(inspector, value)))
         checked = made("unknown", pieces=assembly.pieces, covered=assembly.covered)

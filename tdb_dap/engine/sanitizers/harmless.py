@@ -6,11 +6,12 @@ last.
 
 Loads that bring once more what is there, while others read it.
 
-Results that nobody reads and nobody misses, although their commands compute something. Five kinds are known from what
+Results that nobody reads and nobody misses, although their commands compute something. Six kinds are known from what
 commands and ops are, not from their names:
 
 * the state of a loop, saved in the last round: ``new = f(state, x)``, ``state = new``, where ``new`` is used itself;
 * what an op of several cores prepares on a core that gets no part of the work: there it loads and stores nothing;
+* what firmware loads, into every core, for those that compute;
 * what is computed from none of the op's operands: batches that packed words have room for, and the tensor has not;
 * what the last round of a loop loads for a next one: the first part of an operand once more;
 * a part of a tensor in DDR that no window of the op reaches which takes the tensor: it reads others.
@@ -113,6 +114,8 @@ def _same_move(one: Command, other: Command) -> bool:
 
 def is_unneeded(program: Program, ordinal: int, is_read_later: Callable[[int], bool]) -> bool:
     """Whether nobody misses the results of a command. ``is_read_later``: of the bytes of a row of the access table."""
+    if _is_for_every_core(program, ordinal):
+        return True
     near = _of_its_op(program, ordinal)
     return any(_is_state(program.access_rows, ordinals, ordinal, is_read_later) for ordinals in near) or any(
         _has_no_part(program, record)
@@ -121,6 +124,14 @@ def is_unneeded(program: Program, ordinal: int, is_read_later: Callable[[int], b
         or _is_out_of_reach(program, record, ordinal)
         for record in program.source.records_of(ordinal)
     )
+
+
+def _is_for_every_core(program: Program, ordinal: int) -> bool:
+    """Whether firmware loads something, which it does into all cores, whichever of them compute."""
+    rows = program.access_rows
+    spaces = {(bool(rows.is_write[row]), int(rows.space[row])) for row in rows.of_command(ordinal)}
+    is_load = {space for is_write, space in spaces if is_write} == {LOCAL} and (False, LOCAL) not in spaces
+    return program.core_count > 1 and ordinal in program.of_firmware and is_load
 
 
 def _is_state(rows: AccessRows, ordinals: Sequence[int], ordinal: int, is_read_later: Callable[[int], bool]) -> bool:

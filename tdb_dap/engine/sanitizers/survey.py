@@ -103,6 +103,8 @@ def _run(debugger: Debugger, running: list[Observer], findings: list[Finding], p
                 announcer.execute()
             findings += announcer.heard
             progress(debugger.ordinal)
+        for observer in running:
+            observer.finished(debugger.inspector)
     except (NotSimulated, BackendFailed) as error:
         return str(error)
     return ""

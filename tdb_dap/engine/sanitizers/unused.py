@@ -50,9 +50,6 @@ def unused(program: Program) -> Iterator[Finding]:
             continue
         if is_unneeded(program, ordinal, readers.has):
             continue
-        # Firmware loads the tensors of a group into every core, whichever of them compute.
-        if program.core_count > 1 and ordinal in program.of_firmware:
-            continue
         command = program.commands[ordinal]
         what = place_text(readers.place(int(results[0])), program.target.geometry)
         text = f"{title_of(command)} writes {what} which are not read before they are overwritten or the program ends"

@@ -4,7 +4,7 @@ The firmware makes a dynamic subnet's commands op by op, in the order of the sub
 begins and ends groups (each is an op of the function, or a ``tpu.Group``), and at the end of each op it stores the
 shape of its result. Inside of a ``tpu.Group`` the ops follow the attribute ``flow``, once for each slice, those of a
 later pipeline stage a slice behind. Loads and stores are recognised by the local addresses that the compiler gave them,
-which ops share, and loads of weights by where the weights are as well.
+which ops share, and loads by where what they read is as well.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def _place_of(load: MlirOp) -> _Place | None:
     dtype = dtype_of(element_of(match[1])) if match is not None else None
     if maker is None or match is None or match[2] is None or dtype is None:
         return None
-    size = math.prod([integer(part) for part in match[1].split(",")[0].split("x")[:-1] if part.isdigit()])
+    size = math.prod(extents_of(match[1]))
     start = integer(match[2])
     return _Place(start, start + max(1, size * dtype.bits // 8), maker.name == "top.Weight")
 
@@ -377,8 +377,14 @@ def _ends_at(commands: Mapping[int, Command], ordinals: Sequence[int], info: Loc
 
 
 def types_of(text: str) -> list[str]:
+    """The types in a list of them, in brackets or alone."""
     text = text.strip()
     return split_top(text[1:-1] if text.startswith("(") else text)
+
+
+def extents_of(text: str) -> list[int]:
+    """[1, 16, 3, 9] of ``1x16x3x9xf32``."""
+    return [integer(part) for part in text.split(",")[0].split("x")[:-1] if part.isdigit()]
 
 
 _STORAGE = re.compile(r"!quant\.\w+<(\w+)")

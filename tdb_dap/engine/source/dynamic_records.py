@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from tdb_dap.engine.source.dynamic_mapping import MOVES, TENSOR, MappedOp, element_of, types_of
+from tdb_dap.engine.source.dynamic_mapping import MOVES, TENSOR, MappedOp, element_of, extents_of, types_of
 from tdb_dap.engine.source.local_info import LocalInfo, scratch_of
 from tdb_dap.engine.source.mlir_attributes import integer
 from tdb_dap.engine.source.mlir_file import MlirOp
@@ -129,7 +129,7 @@ def _value(op: MlirOp, value: str, position: int, instance: MappedOp, is_result:
     match = TENSOR.match(text.strip())
     if match is None:
         return {}
-    shape = [integer(part) for part in match[1].split(",")[0].split("x")[:-1] if part.isdigit()]
+    shape = extents_of(match[1])
     element = element_of(match[1])
     maker = op if is_result else op.file.op_defining(value, op.line)
     name = _name(op, value, maker, is_result, position)

@@ -121,9 +121,10 @@ class OpRecord(Struct, frozen=True, dict=True):
 
 
 def is_doubtful(record: OpRecord, value: MappedTensor) -> bool:
-    """Whether an operand or result may be another part of its tensor than the record says.
+    """Whether an operand or result may be something else than the record says.
 
-    Firmware cuts tensors in places of its own, and says nothing of it; outside of local memory they are whole.
+    Firmware may cut tensors in places of its own, or give commands that no op is known to need. Outside of local memory
+    tensors are whole, and where the record says.
     """
     return not record.is_certain and value.view is not None and value.view.space is Space.LOCAL
 

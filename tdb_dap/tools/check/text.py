@@ -32,7 +32,7 @@ _REASONS = {
     "other size": "another size in the reference",
     "other shape": "another shape in the reference",
     "only NaN": "only NaN in the reference",
-    "not certain": "cut by the firmware",
+    "not certain": "not certain in the recording",
     "rearranged": "channels spread for a convolution",
     "unknown layout": "layout not described",
     "unknown type": "type not known",
@@ -56,7 +56,8 @@ def headline(report: Report) -> str:
     failed = report.failures
     compared = report.count("pass") + report.count("fail")
     rounded = {row.name for row in report.rows if row.note == ROUNDED and row.role != "operand"}
-    only = f", {len(rounded):,} only by rounding" if rounded else ""
+    # Behind an op at fault most of it is inherited.
+    only = f", {len(rounded):,} only {'inherited or rounded' if failed else 'by rounding'}" if rounded else ""
     counts = f"{counted(compared, 'tensor')} compared, {len(failed):,} differ{only}, {not_compared(report)}"
     weights = report.weights
     if weights is not None and weights.equal and not weights.differ:

@@ -26,7 +26,7 @@ from tdb_dap.errors import TdbError
 from tdb_dap.system.scratch import scratch_directory
 from tdb_dap.tools.golden.judging import executed
 from tdb_dap.tools.opening import open_debugger
-from tdb_dap.tools.programs import is_dynamic
+from tdb_dap.tools.programs import is_dynamic, open_program
 from tdb_dap.tools.triage.stages import MODEL, NOT_JUDGED, Stage
 
 _NAN = "nan"
@@ -96,6 +96,12 @@ def _without_harm(finding: Finding) -> Finding:
     return replace(finding, severity="warning", text=f"{finding.text}; no tensor is spoiled by it")
 
 
+def _knows_ops(program: Program) -> bool:
+    """Whether a run of a dynamic bmodel was recorded, and it is certain which commands are those of each op."""
+    records = program.source.records
+    return not is_dynamic(program) and len(records) > 0 and all(record.is_certain for record in records)
+
+
 def run(
     bmodel: Path, before: Stage | None, inputs: Mapping[str, Array], progress: Callable[[int], None]
 ) -> tuple[Stage, list[Finding]]:
@@ -106,14 +112,12 @@ def run(
         with scratch_directory() as folder:
             data = folder / "inputs.npz"
             write_npz(data, inputs)
+            is_made_in_run = is_dynamic(open_program(bmodel))
             debugger = open_debugger(Context.find(bmodel).bmodel, data if inputs else None, history_limit=0)
-        # In a recording the firmware may have cut tensors in places of its own, and nobody knows where.
-        is_static = not is_dynamic(debugger.program) and all(one.is_certain for one in debugger.program.source.records)
+        is_judged = not is_made_in_run or _knows_ops(debugger.program)
         try:
-            names = chosen(["all"]) if is_static else {}
-            if (
-                not debugger.program.has_waits
-            ):  # a recording; it is not asked for, so nobody need hear that it is missing
+            names = chosen(["all"]) if is_judged else {}
+            if is_made_in_run:  # nobody has asked for what a recording cannot tell
                 names.pop(HAZARD, None)
             sanitizers = made(names, [])
             races = Races(known_ahead(debugger, sanitizers.values()))
@@ -124,7 +128,9 @@ def run(
         stage.stopped = f"was not run: {error}"
         stage.missing = f"it {stage.stopped}"
         return stage, []
-    stage.tensors = recorder.arrays
+    # The outputs of a static bmodel are results of its ops: without these, nothing of it is to be judged.
+    knows_any = is_made_in_run or bool(debugger.program.source.records)
+    stage.tensors = recorder.arrays if knows_any else {}
     if debugger.program.inputs and not any(array.any() for array in inputs.values()):
         stage.has_only_zeros = True
         stage.missing = f"its inputs were zeros, as there is no test input: {NOT_JUDGED}"
@@ -137,8 +143,8 @@ def run(
     if result.stopped:
         stage.stopped = f"did not run to its end: {result.stopped}"
         stage.missing = f"it {stage.stopped}"
-    if not is_static:
-        stage.is_dynamic = True
+    stage.is_dynamic = is_made_in_run
+    if not is_judged:
         stage.missing = f"its dynamic subnets make their commands while they run: {NOT_JUDGED}"
     elif before is not None and before.level is not None:
         stage.level = before.level

@@ -148,7 +148,7 @@ def _outcome(
         before = next((stage.title for stage in reversed(usable) if stage.title != MODEL), "")
         return "incomplete", f"incomplete: up to stage {before} no op is wrong; the bmodel {stopped}"
     if differing := differing_output(stages):
-        return "incomplete", f"incomplete: up to stage {TPU} no op is wrong; {differing}, and its ops are not judged"
+        return "incomplete", f"incomplete: up to stage {TPU} no op is wrong; {differing}, and {_unproven(stages[-1])}"
     unjudged = [stage.title for stage in stages if not stage.judged]
     rest = f"; not judged: {', '.join(unjudged)}" if unjudged else ""
     partly = _partly(stages)
@@ -160,6 +160,10 @@ def _outcome(
         return "quantisation", f"quantisation: {none}{_price(cosine, costs)}{rest}"
     share = f" ({partly})" if partly else ""
     return "nothing wrong", f"nothing wrong: every op that was judged computes what it should{share}{rest}"
+
+
+def _unproven(stage: Stage) -> str:
+    return "no op of it that was judged is wrong" if stage.judged else "its ops are not judged"
 
 
 def _is_too_little(stages: Sequence[Stage], cosine: float | None) -> bool:
