@@ -120,6 +120,8 @@ def _asked(session: Session, turn: anyio.Lock, function: Callable[..., Answer]) 
         def work() -> str:
             nonlocal last
             with session.lock:  # of a call that was cancelled while it ran
+                if cancelled.is_set():  # while it waited for that one
+                    return ""
                 more = {"stopped": cancelled.is_set} if takes_stopped else {}
                 if page <= 1:
                     answer = function(**given, **more)

@@ -59,7 +59,8 @@ def test_what_is_not_computed_gets_no_verdict(tmp_path: Path) -> None:
 
 
 def test_pages_are_of_one_answer_one_model_and_one_moment(tmp_path: Path) -> None:
-    context = model("toy", tmp_path)
+    (long := tmp_path / "_".join(["long"] * 40)).mkdir()  # a report names the folder: it has two pages in any place
+    context = model("toy", long)
 
     async def story(ask: Ask) -> None:
         with pytest.raises(Refused, match="that answer is over"):
@@ -92,22 +93,13 @@ def test_a_call_that_is_cancelled_while_it_waits_is_never_carried_out(tmp_path: 
         session = Session([tmp_path])
         async with mcp.Client(make_server(session)) as client:
             await client.call_tool("open", {"context": str(context), "reference": f"{context}/ref.npz"})
-            async with anyio.create_task_group() as group:
-                begun = anyio.Event()
-
-                async def heard(progress: float, total: float | None, message: str | None) -> None:
-                    begun.set()
-
-                async def check() -> None:
-                    await client.call_tool("check", progress_callback=heard)
-
-                group.start_soon(check)
-                await begun.wait()
-                with anyio.move_on_after(0.3):
-                    async with anyio.create_task_group() as waiting:
-                        for number in range(MOST_WAITING + 8):
-                            waiting.start_soon(client.call_tool, "bookmark", {"name": f"ghost{number}"})
-            assert not session.remembered()
+            with session.lock:  # the first call has its turn, and cannot begin; the others wait for theirs
+                async with anyio.create_task_group() as group:
+                    for number in range(MOST_WAITING):
+                        group.start_soon(client.call_tool, "bookmark", {"name": f"ghost{number}"})
+                    await anyio.wait_all_tasks_blocked()
+                    group.cancel_scope.cancel()
+                await anyio.wait_all_tasks_blocked()
             result = await client.call_tool("bookmark", {"name": "real"})
             assert "ghost" not in result.content[0].text
         session.close()
@@ -130,8 +122,10 @@ def test_only_some_calls_wait(tmp_path: Path) -> None:
                     refused.append(result.content[0].text)
 
             async with anyio.create_task_group() as group:
-                for name in ("check", *["bookmark"] * (MOST_WAITING + 5)):
-                    group.start_soon(ask, name)
+                with session.lock:
+                    for name in ("check", *["bookmark"] * (MOST_WAITING + 5)):
+                        group.start_soon(ask, name)
+                    await anyio.wait_all_tasks_blocked()
         assert len(refused) == 5
         assert all(f"{MOST_WAITING} calls are waiting already" in text for text in refused)
         session.close()
