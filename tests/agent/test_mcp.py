@@ -76,8 +76,7 @@ def test_from_a_wrong_tensor_to_its_writer(tmp_path: Path) -> None:
         assert "relu4_Relu" in await ask("travel", direction="back", count=2)
         report = await ask("report")
         assert "## Check: fails" in report
-        assert "page 1 of" in report
-        count = int(report.rpartition("page 1 of ")[2].split()[0])
+        count = int(report.rpartition("page 1 of ")[2].split()[0]) if "page 1 of" in report else 1
         assert "## Versions" in "".join([await ask("report", page=page) for page in range(1, count + 1)])
 
     talk(tmp_path, story)
