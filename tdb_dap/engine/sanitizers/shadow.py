@@ -49,6 +49,11 @@ class Shadow:
         self._changes: list[Change] = []
         self._clear: set[Place] = set()
         """Places that were found clear, and have got no marks since."""
+        rows = program.access_rows
+        local = rows.space == LOCAL
+        self._reach = np.zeros(program.core_count, np.int64)
+        """Up to which byte of its lanes the program uses the local memory of each core."""
+        np.maximum.at(self._reach, rows.core[local], rows.stop[local])
         self.position = 0
         self.reset()
 
@@ -60,7 +65,7 @@ class Shadow:
         self._mark_l2()
         for core in range(memory.cores):
             memory.static(core).fill(0)
-            memory.local(core).fill(UNWRITTEN)
+            memory.local(core)[:, : self._reach[core]].fill(UNWRITTEN)
         for region in memory.regions(Space.GLOBAL):
             if not region.is_filled:
                 region.data.fill(UNWRITTEN)
