@@ -57,7 +57,7 @@ class Observer:
     def watched(self, inspector: Inspector) -> NDArray[np.int8] | None:
         """Commands that it need see only where their results may hold a NaN, as in ``Watched``; None: there are none.
 
-        They are not among those that ``next_look`` gives, and only ``after_command`` is called for them.
+        They are not among those that ``next_look`` gives, and only ``after_watched`` is called for them.
         """
         return None
 
@@ -69,6 +69,10 @@ class Observer:
 
     def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
         """``command`` has been executed."""
+
+    def after_watched(self, inspector: Inspector, command: Command) -> Finding | None:
+        """``command`` has been executed with others; its result may hold a NaN, and none was where it is now."""
+        return self.after_command(inspector, command)
 
     def before_op(self, inspector: Inspector, record: OpRecord) -> Finding | None:
         """The first command of ``record`` is about to be executed."""
@@ -109,6 +113,9 @@ class Heard(Observer):
     def after_command(self, inspector: Inspector, command: Command) -> None:
         self._hear(self._inner.after_command(inspector, command))
 
+    def after_watched(self, inspector: Inspector, command: Command) -> None:
+        self._hear(self._inner.after_watched(inspector, command))
+
     def before_op(self, inspector: Inspector, record: OpRecord) -> None:
         self._hear(self._inner.before_op(inspector, record))
 
@@ -143,7 +150,7 @@ class Announcer:
         if watched is not None and watched.is_found:
             watched.is_found = False
             command = self._inspector.program.commands[self._inspector.ordinal - 1]
-            self._tell(self._watching(command.ordinal), "after_command", (command,))
+            self._tell(self._watching(command.ordinal), "after_watched", (command,))
 
     def _watched(self) -> Watched | None:
         """The commands that any observer watches; None: nobody does."""

@@ -146,12 +146,15 @@ class EncodedCommands(Struct, frozen=True, eq=False, weakref=True):
 WATCHED_FORMATS = {"f32": 1, "f16": 2, "bf16": 4}
 """One more than the kernel's numbers of the formats."""
 
+WATCHED_IN_PLACE = 8
+"""Added where the operands that a command overwrites are its result: a NaN that was there before is not its own."""
+
 
 class Watched:
     """The commands of a run whose results are looked at for NaN; the run ends after one that may hold any.
 
-    ``formats``: of each command one more than the number of the format of its result, int8, in ``WATCHED_FORMATS``, or
-    0; ``is_found``: whether the run has ended for that.
+    ``formats``: of each command one more than the number of the format of its result, int8, in ``WATCHED_FORMATS``,
+    perhaps with ``WATCHED_IN_PLACE``, or 0; ``is_found``: whether the run has ended for that.
     """
 
     def __init__(self, formats: NDArray[np.int8]) -> None:

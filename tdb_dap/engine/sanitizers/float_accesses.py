@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tdb_dap.engine.commands.commands import ENGINES
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.runs import distinct
-from tdb_dap.engine.hardware.target import WATCHED_FORMATS
+from tdb_dap.engine.hardware.target import WATCHED_FORMATS, WATCHED_IN_PLACE
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.program.access_table import SPACES, AccessRows, Column
 
@@ -66,16 +66,19 @@ class FloatAccesses:
         """The operands with floats of which a command may write a byte; perhaps also others of its operands."""
         return [self._rows.views[view] for view in self._overwritten.get(ordinal, ())]
 
-    def can_be_watched(self, ordinal: int) -> bool:
-        """Whether the only result of a command tells whether it makes a NaN, as ``Watched`` finds it."""
+    def watched_format(self, ordinal: int) -> int:
+        """How ``Watched`` is to find a NaN that a command makes, from its only result; 0 if that cannot tell."""
         rows, results = self._rows, self._results.get(ordinal, {})
-        if len(results) != 1 or not self.are_known(ordinal) or ordinal in self._overwritten:
-            return False
-        mine = rows.of_command(ordinal)
+        if len(results) != 1 or not self.are_known(ordinal):
+            return 0
         (number,) = results
-        view = rows.views.kinds[rows.views.kind[number]]
-        is_only = all(rows.view[row] == number for row in mine if rows.is_write[row])
-        return is_only and view.dtype.name in WATCHED_FORMATS and view.layout is not Layout.STREAM
+        key, view = rows.views.key(number), rows.views.kinds[rows.views.kind[number]]
+        overwritten = self._overwritten.get(ordinal, ())
+        is_only = all(rows.view[row] == number for row in rows.of_command(ordinal) if rows.is_write[row])
+        if not is_only or view.layout is Layout.STREAM or any(rows.views.key(other) != key for other in overwritten):
+            return 0
+        known = WATCHED_FORMATS.get(view.dtype.name, 0)
+        return known + WATCHED_IN_PLACE if known and overwritten else known
 
     def reading(self, starts: Sequence[int], sizes: Sequence[int]) -> frozenset[int]:
         """Ordinals of commands with an operand that begins in one of these stretches of DDR, which ascend."""

@@ -19,7 +19,6 @@ from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import share_a_byte
 from tdb_dap.engine.hardware.dtypes import Array, DType
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.target import WATCHED_FORMATS
 from tdb_dap.engine.hardware.views import Constant, Layout, Operand, View
 from tdb_dap.engine.program.program import collected_rows
 from tdb_dap.engine.sanitizers.finding_text import title_of
@@ -105,31 +104,29 @@ class Origin(Observer):
         self._weights = _Weights(special)
         self._accesses: FloatAccesses | None = None
         self._looks: list[int] | None = None
+        self._watches: dict[int, int] = {}
+        """The formats of commands of which the result is enough to see, as in ``Watched``."""
 
     def next_look(self, inspector: Inspector) -> int:
         """Commands with a result of floats, and those that take from a weight with such numbers."""
         if self._looks is None:
             known = self._accesses = FloatAccesses(inspector.program.access_rows, _engines(inspector))
-            takers = self._weights.takers(inspector, known) if self._special is NAN else frozenset[int]()
-            self._looks = sorted((known.making - self._only_watched(known, takers)) | takers)
+            self._watches, takers = {}, frozenset[int]()
+            if self._special is NAN:
+                takers = self._weights.takers(inspector, known)
+                formats = ((ordinal, known.watched_format(ordinal)) for ordinal in known.making - takers)
+                self._watches = {ordinal: form for ordinal, form in formats if form}
+            self._looks = sorted((known.making - self._watches.keys()) | takers)
         return next_of(self._looks, inspector.ordinal)
 
     def watched(self, inspector: Inspector) -> NDArray[np.int8] | None:
-        """NaNs in results of commands that overwrite no operand with floats."""
+        """NaNs in the only results of commands, if operands with floats that these overwrite are the result itself."""
         if self._special is not NAN:
             return None
         self.next_look(inspector)
-        assert self._accesses is not None
         formats = np.zeros(len(inspector.program.commands), np.int8)
-        for ordinal in self._accesses.making.difference(self._looks or ()):
-            formats[ordinal] = WATCHED_FORMATS[self._accesses.results(ordinal)[0].dtype.name]
+        formats[list(self._watches)] = list(self._watches.values())
         return formats
-
-    def _only_watched(self, known: FloatAccesses, takers: frozenset[int]) -> frozenset[int]:
-        """Of the commands that make floats those of which the result is enough to see."""
-        if self._special is not NAN:
-            return frozenset()
-        return frozenset(ordinal for ordinal in known.making - takers if known.can_be_watched(ordinal))
 
     def before_command(self, inspector: Inspector, command: Command) -> None:
         """Operands that the command overwrites can be looked at only now."""
@@ -160,6 +157,10 @@ class Origin(Observer):
             f"none; the first at {first} of %{view.name}"
         )
         return Finding(self._special.name, self._special.title, text, command.ordinal, (command.asm,))
+
+    def after_watched(self, inspector: Inspector, command: Command) -> Finding | None:
+        self._inherits = (command.ordinal, False)
+        return self.after_command(inspector, command)
 
     def changed_after(self, inspector: Inspector, moment: int) -> None:
         """An edit may have put such numbers into a weight."""

@@ -7,12 +7,13 @@ is over. Other marks are numbers of origins: the byte was computed from bytes of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import numpy as np
 
 from tdb_dap.engine.hardware.dtypes import BY_NAME, Array
 from tdb_dap.engine.hardware.geometry import Space
-from tdb_dap.engine.hardware.memory import Memory, blank
+from tdb_dap.engine.hardware.memory import Memory, blank, zeros
 from tdb_dap.engine.hardware.views import PACKED, Layout, View
 from tdb_dap.engine.machine.undo_log import Change, Outcome, OverwrittenBytes, OverwrittenView, UndoLog
 from tdb_dap.engine.program.access_table import LOCAL, SPACES, AccessRows, Place
@@ -61,7 +62,10 @@ class Shadow:
         """Before the first command weights, inputs and the tables of the firmware are defined, and nothing else."""
         program = self._program
         # Fresh zeros cost nothing until they are touched: weights never are.
-        self.memory = memory = Memory(program.target.geometry, program.core_count, blank(program.ddr_regions()))
+        geometry = program.target.geometry
+        is_dense = bool(2 * self._reach.sum() >= self._reach.size * geometry.lane_bytes)
+        allocate = partial(zeros, is_dense=is_dense)
+        self.memory = memory = Memory(geometry, program.core_count, blank(program.ddr_regions()), allocate)
         self._mark_l2()
         for core in range(memory.cores):
             memory.static(core).fill(0)

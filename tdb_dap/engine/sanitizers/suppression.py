@@ -68,6 +68,9 @@ class Suppressing(Observer):
     def after_command(self, inspector: Inspector, command: Command) -> Finding | None:
         return self._kept(inspector, self.inner.after_command(inspector, command))
 
+    def after_watched(self, inspector: Inspector, command: Command) -> Finding | None:
+        return self._kept(inspector, self.inner.after_watched(inspector, command))
+
     def before_op(self, inspector: Inspector, record: OpRecord) -> Finding | None:
         return self._kept(inspector, self.inner.before_op(inspector, record))
 

@@ -24,6 +24,14 @@ static int find_tensors(const Commands *c, int64_t command, const Plan *plan, in
 
 static int is_watched(const Commands *c, int64_t command) { return c->watched && c->watched[command]; }
 
+/* Whether a command is watched that overwrites its operands: a NaN that was there before it is not its own. */
+static int is_watched_in_place(const Commands *c, int64_t command) { return is_watched(c, command) && c->watched[command] & WATCHED_IN_PLACE; }
+
+static int watched_may_hold_nan(const Commands *c, const BoundPlan *bound, int64_t command)
+{
+    return is_watched(c, command) && may_hold_nan(bound, (c->watched[command] & (WATCHED_IN_PLACE - 1)) - 1);
+}
+
 /* So many products, about, between two moments at which a run can be interrupted: some milliseconds, tens without vectors. */
 #define MOST_PRODUCTS ((int64_t)1 << 29)
 
@@ -81,7 +89,8 @@ static int batch_unpack(Batch *batch, const Commands *c, const Plan *const *plan
 }
 
 /* The first of the commands [first, stop) that is not done: there is no memory for it (``has_failed``), it has no plan, its
- * plan does not fit, those before it have taken long enough, or the one before it is watched (``may_be_nan``). */
+ * plan does not fit, it is watched and may find a NaN where its result will be, those before it have taken long enough, or the
+ * one before it is watched (``may_be_nan``). */
 int64_t batch_run(const Commands *c, const Plan *const *plans, int64_t first, int64_t stop, int has_pool, int *has_failed, int *may_be_nan)
 {
     const int64_t start = first;
@@ -97,9 +106,11 @@ int64_t batch_run(const Commands *c, const Plan *const *plans, int64_t first, in
         Concurrent concurrent = {NULL, 0};
         int done = c->watched ? 0 : batch_unpack(&batch, c, plans, start, first, stop, has_pool);
         for (int64_t i = first; i < stop && !done; i++)
-            if (c->numbers[i] != NO_DATA && ((i > first && !c->watched && find_unpacking(c, plans, start, i, stop, ahead)) ||
+            if (c->numbers[i] != NO_DATA && ((i > first && (is_watched_in_place(c, i) || (!c->watched && find_unpacking(c, plans, start, i, stop, ahead)))) ||
                                              !batch_add(&batch, c, i, plans[i - start]) || is_watched(c, i)))
                 break; /* what is watched is the last one: others would overwrite it */
+        if (batch.count && is_watched_in_place(c, first) && watched_may_hold_nan(c, &batch.all[0], first))
+            return first;
         concurrent.bound = &batch.all[batch.count];
         done = done ? done : batch.count ? plan_run(batch.all, batch.count, has_pool, batch.has_concurrent ? &concurrent : NULL) : 0;
         *has_failed = done < 0;
@@ -110,7 +121,7 @@ int64_t batch_run(const Commands *c, const Plan *const *plans, int64_t first, in
             amount += batch.all[i].plan->amount;
         const int64_t last = batch.numbers[done - 1];
         first = last + 1;
-        *may_be_nan = is_watched(c, last) && may_hold_nan(&batch.all[done - 1], c->watched[last] - 1);
+        *may_be_nan = watched_may_hold_nan(c, &batch.all[done - 1], last);
         if (*may_be_nan)
             return first;
     }

@@ -135,6 +135,8 @@ typedef struct {
     int64_t space, core, first, stop, pointer;
 } MemoryRegion;
 
+#define WATCHED_IN_PLACE 8
+
 /* What each command is, from the first of a stretch on. ``watched``: none, or for each command one more than the format of
  * its result if a NaN in it is to be seen, else 0. */
 typedef struct {
