@@ -62,6 +62,19 @@ class ByteRanges(Struct, frozen=True, eq=False):
         return cls(view.space, core, runs if share == 1 else merged(_shared_bytes(runs, share)))
 
     @classmethod
+    def in_first_lane(cls, view: View) -> ByteRanges | None:
+        """The bytes of a view in the first of its lanes, where each segment begins; None if they are not apart."""
+        if view.dtype.per_byte > 1 or not all(part.lane_axis is not None for part in view.segments):
+            return None
+        parts = [
+            _runs(Segment(part.index, tuple(shape), part.offset, part.strides), view.dtype.itemsize)
+            for part in view.segments
+            if 0 not in part.shape
+            for shape in [[1 if axis == part.lane_axis else extent for axis, extent in enumerate(part.shape)]]
+        ]
+        return cls(view.space, view.core, merged(np.concatenate(parts))) if parts else None
+
+    @classmethod
     def range(cls, space: Space, core: int, start: int, size: int) -> ByteRanges:
         """``size`` bytes from ``start`` on."""
         core = 0 if space.is_shared else core

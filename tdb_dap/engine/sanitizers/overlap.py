@@ -105,3 +105,11 @@ class SharedBytes:
         if key not in self._places:
             self._places[key] = ByteRanges.of(self._rows.views[view])
         return self._places[key]
+
+    def is_reached(self, place: ByteRanges, row: int) -> bool:
+        """Whether the view that a row is a piece of has a byte of a place; where it does, its first lane may tell."""
+        if self._rows.views.key(int(self._rows.view[row])) not in self._places:
+            first = ByteRanges.in_first_lane(self._rows.views[int(self._rows.view[row])])
+            if first is not None and place.overlaps(first):
+                return True
+        return place.overlaps(self.place(row))

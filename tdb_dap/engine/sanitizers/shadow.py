@@ -63,8 +63,7 @@ class Shadow:
         program = self._program
         # Fresh zeros cost nothing until they are touched: weights never are.
         geometry = program.target.geometry
-        is_dense = bool(2 * self._reach.sum() >= self._reach.size * geometry.lane_bytes)
-        allocate = partial(zeros, is_dense=is_dense)
+        allocate = partial(zeros, is_dense=program.is_dense)
         self.memory = memory = Memory(geometry, program.core_count, blank(program.ddr_regions()), allocate)
         self._mark_l2()
         for core in range(memory.cores):
@@ -86,6 +85,8 @@ class Shadow:
             return
         rows = self._program.access_rows
         l2 = self.memory.l2()[: int(rows.stop[rows.space == SPACES.index(Space.L2)].max(initial=0))]
+        if not l2.size:
+            return
         l2.fill(UNWRITTEN)
         self._program.target.fill_tables(self.memory, "firmware")
         tables = np.flatnonzero(l2 != UNWRITTEN)
@@ -267,8 +268,10 @@ class Defined:
         if ordinal in rows.irregular:
             return False
         accesses = self._of(ordinal)
-        for is_write, place, _, pieces in accesses:
-            if not is_write and not shadow.is_clear(place) and not self._are_clear(shadow, pieces):
+        for is_write, place, view, pieces in accesses:
+            if is_write or shadow.is_clear(place) or self._are_clear(shadow, pieces):
+                continue
+            if shadow.has_marks(rows.views[view], 0):
                 return False
         for is_write, place, view, pieces in accesses:
             if is_write and not shadow.is_clear(place) and not self._are_clear(shadow, pieces):

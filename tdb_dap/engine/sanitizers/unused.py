@@ -168,7 +168,7 @@ class _Readers:
                 return True
             left = left or self.place(row)
             if not rows.is_write[other]:
-                if left.overlaps(self.place(other)):
+                if self._shared.is_reached(left, other):
                     return True
                 continue
             if self._program.may_keep(int(rows.ordinal[other])):

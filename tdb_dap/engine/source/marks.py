@@ -31,7 +31,9 @@ class Marks:
         mlir = self._mlir
         if mlir is None:
             return frozenset()
-        marked = (mlir.op_at(number) for number, line in enumerate(mlir.lines, 1) if _REARRANGED.search(line))
+        marked = (
+            mlir.op_at(number) for number, line in mlir.lines_with("use_3ic_optimize") if _REARRANGED.search(line)
+        )
         # The convolution after the load carries the mark, too, but its result is plain.
         return frozenset(name for op in marked if op and op.name == "tpu.Load" for name in op.locations)
 
@@ -60,16 +62,20 @@ class Marks:
         mlir = self._mlir
         if mlir is None:
             return {}
-        maps = {match[1]: _shift_of(match[2], match[3]) for line in mlir.lines if (match := _MAP.match(line))}
-        loads = ((number, _SHIFTED.search(line)) for number, line in enumerate(mlir.lines, 1) if maps)
+        maps = {
+            match[1]: _shift_of(match[2], match[3])
+            for _, line in mlir.lines_with("#map")
+            if (match := _MAP.match(line))
+        }
+        loads = ((number, _SHIFTED.search(line)) for number, line in mlir.lines_with("indexing_map_s2l") if maps)
         shifts = {number: maps.get(match[1]) for number, match in loads if match}
         return {number: shift for number, shift in shifts.items() if shift is not None}
 
     @cached_property
     def padded(self) -> frozenset[int]:
         """Lines of stores that pad what they store: they write all of their results, not the part that records name."""
-        lines = self._mlir.lines if self._mlir is not None else ()
-        return frozenset(number for number, line in enumerate(lines, 1) if _PADDED.search(line))
+        lines = self._mlir.lines_with("paddings") if self._mlir is not None else ()
+        return frozenset(number for number, line in lines if _PADDED.search(line))
 
 
 def _shift_of(axes: str, places: str) -> tuple[int, ...] | None:

@@ -262,6 +262,10 @@ class MlirFile:
         self._regions.append(opened)
         return opened
 
+    def lines_with(self, text: str) -> list[tuple[int, str]]:
+        """The lines that have a text, each after its number."""
+        return [(number, line) for number, line in enumerate(self.lines, 1) if text in line]
+
     @cached_property
     def _aliases(self) -> dict[str, str]:
         aliases: dict[str, str] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from msgspec import Struct
@@ -136,11 +137,14 @@ def _encode(values: Array, dtype: DType) -> Array:
 
 def fill(memory: NDArray[np.uint8], tables: tuple[Table, ...], how: str) -> None:
     """Write the tables one after another from byte 0 of the static memory; ``how``: see ``words_of``."""
-    offset = 0
-    for table in tables:
-        words = words_of(table, how)
-        memory[offset : offset + words.nbytes] = words.view(np.uint8)
-        offset += words.nbytes
+    image = _image(tables, how)
+    memory[: image.size] = image
+
+
+@cache
+def _image(tables: tuple[Table, ...], how: str) -> NDArray[np.uint8]:
+    """All of them: each core has its own."""
+    return np.concatenate([np.zeros(0, np.uint32), *(words_of(table, how) for table in tables)]).view(np.uint8)
 
 
 def _three_formats(name: str, words: tuple[int, int, int], entries: Callable[[], list[float]]) -> tuple[Table, ...]:
