@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tdb_dap.engine.hardware.dtypes import Array
+from tdb_dap.engine.hardware.memory import Memory
 from tdb_dap.targets.chips.chip import Chip
 from tdb_dap.targets.chips.registry import chips
 from tdb_dap.targets.chips.static_tables import Table, words_of
@@ -28,6 +29,17 @@ def entries(table: Table) -> Array:
 @each("chip", CHIPS)
 def test_they_fit_into_the_static_memory(chip: Chip) -> None:
     assert sum(words_of(table, "firmware").nbytes for table in chip.static_tables) <= chip.geometry.static_bytes
+
+
+@each("chip", [chip for name, chip in chips().items() if name == chip.name])
+def test_of_l2_nothing_else_is_written(chip: Chip) -> None:
+    memory, other = (Memory(chip.geometry, 1, ()) for _ in range(2))
+    other.l2().fill(0xFF)
+    for filled in (memory, other):
+        chip.fill_tables(filled, "firmware")
+    written = chip.l2_table_bytes
+    assert np.flatnonzero(memory.l2() == other.l2()).tolist() == list(written)
+    assert bool(chip.l2_tables) == bool(written)
 
 
 SERIES: dict[str, tuple[Callable[[float], float], Callable[[float], float]]] = {

@@ -274,6 +274,11 @@ class Target(Protocol):
         ...
 
     @property
+    def l2_table_bytes(self) -> range:
+        """The bytes of L2 that ``fill_tables`` writes."""
+        ...
+
+    @property
     def clock(self) -> float | None:
         """MHz of the engines; None where nothing is known of the chip's speed."""
         ...

@@ -80,23 +80,15 @@ class Shadow:
         self.position = 0
 
     def _mark_l2(self) -> None:
-        """Of L2, as far as the program uses it, the tables are defined: what is written, whatever it held before."""
+        """Of L2, as far as the program uses it, the tables are defined."""
         if self._program.shares_l2:
             return
         rows = self._program.access_rows
-        l2 = self.memory.l2()[: int(rows.stop[rows.space == SPACES.index(Space.L2)].max(initial=0))]
-        if not l2.size:
-            return
-        l2.fill(UNWRITTEN)
-        self._program.target.fill_tables(self.memory, "firmware")
-        tables = np.flatnonzero(l2 != UNWRITTEN)
-        if tables.size:
-            l2.fill(0)
-            self._program.target.fill_tables(self.memory, "firmware")
-            also = np.flatnonzero(l2)
-            l2.fill(UNWRITTEN)
-            l2[tables] = 0
-            l2[also] = 0
+        used = rows.space == SPACES.index(Space.L2)
+        if used.any():
+            l2, tables = self.memory.l2(), self._program.target.l2_table_bytes
+            l2[int(rows.start[used].min()) : int(rows.stop[used].max())].fill(UNWRITTEN)
+            l2[tables.start : tables.stop].fill(0)
 
     @property
     def first(self) -> int:
@@ -240,11 +232,15 @@ def _has_marks(words: Array) -> bool:
 
 
 def _steps(view: View) -> tuple[object, ...] | None:
-    """Shape and strides, if they and the address alone say where every element is."""
+    """Shape and steps in bytes, if they and the address alone say where every element begins."""
     is_packed = view.layout in PACKED
     if view.strides is None or view.lane_mask is not None or not (is_packed or view.layout in _BY_STRIDES):
         return None
-    return is_packed, view.shape, view.strides, view.dtype.itemsize, view.dtype.per_byte
+    step, per_byte = view.dtype.itemsize, view.dtype.per_byte
+    steps = [step * stride if extent > 1 else 0 for stride, extent in zip(view.strides, view.shape, strict=True)]
+    # The other packed batches begin within a word of the first one.
+    is_plain = per_byte == 1 and not (is_packed and view.shape[0] > 1)
+    return view.shape, steps, None if is_plain else (is_packed, step, per_byte)
 
 
 def _do_meet(one: Place, other: Place) -> bool:
@@ -291,12 +287,13 @@ class Defined:
         )
 
     def _is_at(self, number: int, view: View) -> bool:
-        """Whether the view of an access has the bytes of another one, element by element."""
+        """Whether the view of an access has the bytes of another one, element by element, and perhaps more of each."""
         views = self._rows.views
         one = views.kinds[views.kind[number]]
         return (
             views.address[number] == view.address
             and _steps(one) == _steps(view) is not None
+            and one.dtype.itemsize >= view.dtype.itemsize
             and one.space is view.space
             and (one.space.is_shared or views.core[number] == view.core)
         )

@@ -29,7 +29,7 @@ from tdb_dap.engine.hardware.target import (
 from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.errors import NotSimulated
 from tdb_dap.targets.chips.observed_forms import ObservedForms
-from tdb_dap.targets.chips.static_tables import Table, fill
+from tdb_dap.targets.chips.static_tables import Table, fill, size_of_tables
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
 from tdb_dap.targets.chips.vendor_text import PLAIN, Style, command_text
 from tdb_dap.targets.declaration.family import message_of
@@ -298,6 +298,10 @@ class Chip(Struct, frozen=True, dict=True):
         for core in range(memory.cores):
             fill(memory.static(core), self.static_tables, tables)
         fill(memory.l2()[self.l2_tables_start :], self.l2_tables, tables)
+
+    @property
+    def l2_table_bytes(self) -> range:
+        return range(self.l2_tables_start, self.l2_tables_start + size_of_tables(self.l2_tables))
 
     @property
     def clock(self) -> float | None:

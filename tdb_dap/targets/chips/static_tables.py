@@ -141,6 +141,11 @@ def fill(memory: NDArray[np.uint8], tables: tuple[Table, ...], how: str) -> None
     memory[: image.size] = image
 
 
+def size_of_tables(tables: tuple[Table, ...]) -> int:
+    """Bytes of the tables that the firmware writes."""
+    return _image(tables, "firmware").size
+
+
 @cache
 def _image(tables: tuple[Table, ...], how: str) -> NDArray[np.uint8]:
     """All of them: each core has its own."""
