@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,13 @@ from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.program.access_table import SPACES, AccessRows, Column
 
 
+class _Tensors(NamedTuple):
+    """``counts``: of each command; ``first``: number of the view of the first one, or 0."""
+
+    counts: Column
+    first: Column
+
+
 class FloatAccesses:
     """The results of each command that hold floats, and the operands with floats that it may overwrite."""
 
@@ -23,14 +31,8 @@ class FloatAccesses:
         """``engines``: of each command, by number in ENGINES."""
         self._rows = rows
         self._engines = engines
-        is_float = rows.views.which(lambda view: view.dtype.is_float)[rows.view]
-        self._results: dict[int, dict[int, None]] = {}
-        written = np.flatnonzero(rows.is_write & is_float)
-        for ordinal, view in zip(rows.ordinal[written].tolist(), rows.view[written].tolist(), strict=True):
-            self._results.setdefault(ordinal, {})[view] = None
-        self._overwritten: dict[int, dict[int, None]] = {}
-        for row in _overwritten(rows, np.flatnonzero(~rows.is_write & is_float)).tolist():
-            self._overwritten.setdefault(int(rows.ordinal[row]), {})[int(rows.view[row])] = None
+        self._is_float = rows.views.which(lambda view: view.dtype.is_float)
+        self._overwritten = _overwritten(rows, np.flatnonzero(~rows.is_write & self._is_float[rows.view]))
 
     def are_known(self, ordinal: int) -> bool:
         """Whether all accesses of a command are known."""
@@ -38,47 +40,69 @@ class FloatAccesses:
 
     def results(self, ordinal: int) -> list[View]:
         """The results of a command that hold floats."""
-        return [self._rows.views[view] for view in self._results.get(ordinal, ())]
-
-    @cached_property
-    def making(self) -> frozenset[int]:
-        """Ordinals of the commands of which not all is known, and of those that compute a result that holds floats."""
-        return self._rows.irregular | (self._results.keys() - self._moving)
-
-    @property
-    def _moving(self) -> frozenset[int]:
-        """Ordinals of commands of the DMA engine that leave what one tensor holds, in its format, in another."""
-        rows, kinds = self._rows, self._rows.views.kinds
-        read = np.flatnonzero(~rows.is_write & (self._engines[rows.ordinal] == ENGINES.index("dma")))
-        sources: dict[int, set[int]] = {}
-        for ordinal, view in zip(rows.ordinal[read].tolist(), rows.view[read].tolist(), strict=True):
-            sources.setdefault(ordinal, set()).add(view)
-        moving = set[int]()
-        for ordinal, targets in self._results.items():
-            source = sources.get(ordinal, set())
-            views = [kinds[rows.views.kind[view]] for view in (*source, *targets)]
-            is_plain = all(view.dtype is views[0].dtype and view.layout is not Layout.STREAM for view in views)
-            if len(source) == len(targets) == 1 and is_plain:
-                moving.add(ordinal)
-        return frozenset(moving)
+        rows = self._rows
+        mine = [int(rows.view[row]) for row in rows.of_command(ordinal) if rows.is_write[row]]
+        return [rows.views[view] for view in dict.fromkeys(mine) if self._is_float[view]]
 
     def overwritten(self, ordinal: int) -> list[View]:
         """The operands with floats of which a command may write a byte; perhaps also others of its operands."""
-        return [self._rows.views[view] for view in self._overwritten.get(ordinal, ())]
+        rows = self._rows
+        mine = self._overwritten[slice(*np.searchsorted(rows.ordinal[self._overwritten], (ordinal, ordinal + 1)))]
+        return [rows.views[view] for view in dict.fromkeys(rows.view[mine].tolist())]
 
-    def watched_format(self, ordinal: int) -> int:
+    @cached_property
+    def making(self) -> NDArray[np.bool_]:
+        """Of each command whether not all is known of it, or it computes a result that holds floats."""
+        making = self._tensors(True, self._is_float).counts > 0
+        making &= ~self._moving
+        making[list(self._rows.irregular)] = True
+        return making
+
+    @property
+    def _moving(self) -> NDArray[np.bool_]:
+        """Of each command whether the DMA engine leaves what one tensor holds, in its format, in another."""
+        views = self._rows.views
+        sources, targets = self._tensors(False), self._tensors(True, self._is_float)
+        moving = (self._engines == ENGINES.index("dma")) & (sources.counts == 1) & (targets.counts == 1)
+        if not moving.any():
+            return moving
+        numbers: dict[str, int] = {}
+        formats = np.array([numbers.setdefault(view.dtype.name, len(numbers)) for view in views.kinds])[views.kind]
+        is_stream = views.which(lambda view: view.layout is Layout.STREAM)
+        moving &= formats[sources.first] == formats[targets.first]
+        return moving & ~is_stream[sources.first] & ~is_stream[targets.first]
+
+    @cached_property
+    def watched(self) -> NDArray[np.int8]:
         """How ``Watched`` is to find a NaN that a command makes, from its only result; 0 if that cannot tell."""
-        rows, results = self._rows, self._results.get(ordinal, {})
-        if len(results) != 1 or not self.are_known(ordinal):
-            return 0
-        (number,) = results
-        key, view = rows.views.key(number), rows.views.kinds[rows.views.kind[number]]
-        overwritten = self._overwritten.get(ordinal, ())
-        is_only = all(rows.view[row] == number for row in rows.of_command(ordinal) if rows.is_write[row])
-        if not is_only or view.layout is Layout.STREAM or any(rows.views.key(other) != key for other in overwritten):
-            return 0
-        known = WATCHED_FORMATS.get(view.dtype.name, 0)
-        return known + WATCHED_IN_PLACE if known and overwritten else known
+        rows, views = self._rows, self._rows.views
+        if not len(views):
+            return np.zeros(self._engines.size, np.int8)
+        is_stream = views.which(lambda view: view.layout is Layout.STREAM)
+        formats = np.array([WATCHED_FORMATS.get(view.dtype.name, 0) for view in views.kinds], np.int8)[views.kind]
+        results = self._tensors(True)
+        result = results.first
+        watched = np.where((results.counts == 1) & ~is_stream[result], formats[result], np.int8(0))
+        ordinal, view = rows.ordinal[self._overwritten], rows.view[self._overwritten]
+        watched[ordinal] |= np.where(watched[ordinal] > 0, np.int8(WATCHED_IN_PLACE), np.int8(0))
+        is_other = np.zeros(view.size, np.bool_)
+        for column in (views.kind, views.address, views.core):
+            is_other |= column[view] != column[result[ordinal]]
+        watched[ordinal[is_other]] = 0
+        watched[list(rows.irregular)] = 0
+        return watched
+
+    def _tensors(self, is_write: bool, among: NDArray[np.bool_] | None = None) -> _Tensors:
+        """Of each command how many tensors it reads or writes, and which is the first. ``among``: views that count."""
+        rows = self._rows
+        mine = np.flatnonzero(rows.is_write == is_write)
+        mine = mine[np.diff(rows.view[mine], prepend=-1) != 0]  # the pieces of a tensor follow each other
+        if among is not None:
+            mine = mine[among[rows.view[mine]]]
+        counts = np.bincount(rows.ordinal[mine], minlength=self._engines.size)
+        first = np.zeros(counts.size, np.int64)
+        first[rows.ordinal[mine][::-1]] = rows.view[mine][::-1]
+        return _Tensors(counts, first)
 
     def reading(self, starts: Sequence[int], sizes: Sequence[int]) -> frozenset[int]:
         """Ordinals of commands with an operand that begins in one of these stretches of DDR, which ascend."""

@@ -104,19 +104,22 @@ class Origin(Observer):
         self._weights = _Weights(special)
         self._accesses: FloatAccesses | None = None
         self._looks: list[int] | None = None
-        self._watches: dict[int, int] = {}
+        self._watches = np.zeros(0, np.int8)
         """The formats of commands of which the result is enough to see, as in ``Watched``."""
 
     def next_look(self, inspector: Inspector) -> int:
         """Commands with a result of floats, and those that take from a weight with such numbers."""
         if self._looks is None:
             known = self._accesses = FloatAccesses(inspector.program.access_rows, _engines(inspector))
-            self._watches, takers = {}, frozenset[int]()
+            looks = known.making.copy()
+            self._watches = np.zeros(looks.size, np.int8)
             if self._special is NAN:
-                takers = self._weights.takers(inspector, known)
-                formats = ((ordinal, known.watched_format(ordinal)) for ordinal in known.making - takers)
-                self._watches = {ordinal: form for ordinal, form in formats if form}
-            self._looks = sorted((known.making - self._watches.keys()) | takers)
+                takers = list(self._weights.takers(inspector, known))
+                self._watches = np.where(looks, known.watched, self._watches)
+                self._watches[takers] = 0
+                looks &= self._watches == 0
+                looks[takers] = True
+            self._looks = np.flatnonzero(looks).tolist()
         return next_of(self._looks, inspector.ordinal)
 
     def watched(self, inspector: Inspector) -> NDArray[np.int8] | None:
@@ -124,9 +127,7 @@ class Origin(Observer):
         if self._special is not NAN:
             return None
         self.next_look(inspector)
-        formats = np.zeros(len(inspector.program.commands), np.int8)
-        formats[list(self._watches)] = list(self._watches.values())
-        return formats
+        return self._watches
 
     def before_command(self, inspector: Inspector, command: Command) -> None:
         """Operands that the command overwrites can be looked at only now."""
