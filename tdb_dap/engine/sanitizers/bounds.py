@@ -194,17 +194,10 @@ def _outside_of_buffers(program: Program, rows: AccessRows, chosen: Rows) -> Ite
 
 
 def _with_owners(program: Program, rows: AccessRows, chosen: Rows) -> tuple[Rows, Rows]:
-    """The ``chosen`` rows, and the records of the ops that their commands belong to; once with each of several."""
-    begins = np.flatnonzero(np.diff(rows.ordinal[chosen], prepend=-1))
-    owned = [
-        (position, record.index)
-        for position, ordinal in enumerate(rows.ordinal[chosen[begins]].tolist())
-        for record in program.source.records_of(ordinal)
-    ]
-    position, index = np.array(owned, np.int64).reshape(-1, 2).T
-    size = np.diff(begins, append=chosen.size)[position]
-    skipped = begins[position] - (np.cumsum(size) - size)
-    return chosen[np.repeat(skipped, size) + np.arange(size.sum())], np.repeat(index, size)
+    """The ``chosen`` rows of commands that belong to an op, and the index of its record."""
+    owners, _ = program.source.ownership
+    owner = owners[rows.ordinal[chosen]]
+    return chosen[owner >= 0], owner[owner >= 0].astype(np.int64)
 
 
 class _Kept:

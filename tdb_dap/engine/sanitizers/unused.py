@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from tdb_dap.engine.control.stops import Finding
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
 NAME = "unused"
 _WINDOW = 32
 """Accesses that are looked through at once, at first."""
-_WIDE_WINDOW = 16 * _WINDOW
-_ACCESSES_AT_ONCE = 1 << 18
-"""Accesses that are looked at together, of all rows."""
+_WINDOWS = range(1, 33), range(33, 97), range(97, 225), range(225, 513)
+"""Accesses after one, among which the next of the same bytes mostly is."""
+
+_PAIRS_AT_ONCE = 1 << 18
+"""Of accesses that are compared: so many fit into the caches of a processor."""
 
 
 def unused(program: Program) -> Iterator[Finding]:
@@ -65,7 +68,10 @@ def _moves(rows: AccessRows, ordinal: int) -> bool:
 
 
 class _Memory(NamedTuple):
-    """The accesses of one memory, in order; each field as in ``AccessRows``. ``row``: their numbers there."""
+    """The accesses of one memory, in order; each field as in ``AccessRows``. ``row``: their numbers there.
+
+    Some that touch nothing follow, with -1 everywhere.
+    """
 
     row: Column
     ordinal: Column
@@ -75,16 +81,17 @@ class _Memory(NamedTuple):
     lane_stop: Column
 
 
-def _next_touching(rows: AccessRows, memory: _Memory, mine: Column, position: Column, window: int) -> Column:
+def _next_touching(rows: AccessRows, memory: _Memory, mine: Column, position: Column, window: range) -> Column:
     """Of rows at positions in a memory the next row in ``window`` that may touch their first byte; -1: none does."""
-    after = position[:, None] + np.arange(1, window + 1)
-    is_there = after < memory.row.size
-    after = np.minimum(after, memory.row.size - 1)
+
+    def after(column: Column) -> Column:
+        return sliding_window_view(column, len(window))[position + window.start]
+
     start, lane = rows.start[mine][:, None], rows.lane[mine][:, None]
-    touches = is_there & (memory.start[after] <= start) & (memory.stop[after] > start)
-    touches &= (memory.lane[after] <= lane) & (memory.lane_stop[after] > lane)
-    touches &= memory.ordinal[after] != rows.ordinal[mine][:, None]
-    following = memory.row[after[np.arange(mine.size), touches.argmax(axis=1)]]
+    touches = (after(memory.start) <= start) & (after(memory.stop) > start)
+    touches &= (after(memory.lane) <= lane) & (after(memory.lane_stop) > lane)
+    touches &= after(memory.ordinal) != rows.ordinal[mine][:, None]
+    following = memory.row[position + window.start + touches.argmax(axis=1)]
     return np.where(touches.any(axis=1), following, -1)
 
 
@@ -115,8 +122,9 @@ class _Readers:
         self._cores = int(rows.core.max(initial=0)) + 1
         for space, core in self._memories(np.arange(len(rows))):
             mine = np.flatnonzero((rows.space == space) & (rows.core == core))
-            columns = (rows.ordinal, rows.start, rows.stop, rows.lane, rows.lane_stop)
-            self._same_memory[space, core] = _Memory(mine, *[column[mine] for column in columns])
+            columns = (column[mine] for column in (rows.ordinal, rows.start, rows.stop, rows.lane, rows.lane_stop))
+            beyond = np.full(_WINDOWS[-1].stop, -1)
+            self._same_memory[space, core] = _Memory(*[np.append(column, beyond) for column in (mine, *columns)])
             self._position[mine] = np.arange(mine.size)
 
     def _memories(self, chosen: Column) -> list[tuple[int, int]]:
@@ -138,9 +146,9 @@ class _Readers:
         for space, core in self._memories(written):
             memory = self._same_memory[space, core]
             mine = written[(rows.space[written] == space) & (rows.core[written] == core)]
-            for window in (_WINDOW, _WIDE_WINDOW):
+            for window in _WINDOWS:
                 mine = mine[after[mine] < 0]
-                for part in np.array_split(mine, 1 + mine.size * window // _ACCESSES_AT_ONCE):
+                for part in np.array_split(mine, 1 + mine.size * len(window) // _PAIRS_AT_ONCE):
                     after[part] = _next_touching(rows, memory, part, self._position[part], window)
         next_one = after[written]
         is_read = (next_one >= 0) & ~rows.is_write[next_one]
