@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tdb_dap.tools.report_schema import read
-from tdb_dap.tools.sanitize.schema import SanitizerReport
+from tdb_dap.tools.sanitize.schema import SanitizerFinding, SanitizerReport
+from tdb_dap.tools.sanitize.text import lines
 from tests.command_line import tdb_dap
 from tests.conftest import Toy
 from tests.samples import DATA, case
@@ -50,6 +52,28 @@ def test_findings_read_like_those_of_a_compiler(tmp_path: Path) -> None:
     assert place["region"] == {"startLine": 36}
     assert len(result["relatedLocations"]) == 1
     assert run["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
+
+
+def test_findings_of_one_op_that_differ_in_numbers_alone_are_counted(tmp_path: Path) -> None:
+    tdb_dap("sanitize", RACE, "--sanitizers", "hazard", "--report", tmp_path / "report.json")
+    report = read(SanitizerReport, (tmp_path / "report.json").read_text())
+    [finding] = report.findings
+
+    def another(command: int, text: str = finding.text, line: int = 36) -> SanitizerFinding:
+        place = replace(finding.command, token=f"c3.D{command}", line=line)
+        return replace(finding, text=text.replace("c3.D6", f"c3.D{command}"), command=place)
+
+    alike = [finding, *map(another, range(7, 9))]
+    others = [another(9, finding.text.replace("writes", "reads")), another(10, line=35)]
+    printed = list(lines(replace(report, findings=(*alike, *others)), known=[1]))
+    assert printed[:5] == [*list(lines(report))[:-1], "    1 more like it of this op: c3.D8"]
+    assert [line.partition(": ")[2][:20] for line in printed if "dma.tensor.broadcast" in line and line[0] == "/"] == [
+        "error: c3.D6 dma.ten",
+        "note: known: c3.D7 d",
+        "error: c3.D9 dma.ten",
+        "error: c3.D10 dma.te",
+    ]
+    assert printed[-1] == "5 errors, 0 warnings in 159 commands: 5 hazard"
 
 
 def test_suppressed_places_and_warnings_are_no_errors() -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from tdb_dap.engine.rendering.printable import table_row
+from tdb_dap.engine.rendering.printable import first_of, table_row
+from tdb_dap.system.patterns import pattern
 from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
+
+_NUMBER = pattern(r"(?:0x[0-9a-f]+|\d[\d,]*)(?:\.(?:0x[0-9a-f]+|\d+))?")
 
 
 def headline(report: SanitizerReport) -> str:
@@ -26,15 +29,23 @@ def _many(count: int, what: str) -> str:
 def lines(report: SanitizerReport, known: Collection[int] = ()) -> Iterator[str]:
     """Lines for the console: per finding ``FILE:LINE: error: TEXT [SANITIZER]``, then its commands.
 
-    ``known``: numbers of the findings that a baseline has; they are notes.
+    Of those of one op that differ in numbers alone the first is written out, and the others are counted. ``known``:
+    numbers of the findings that a baseline has; they are notes.
     """
+    alike: dict[tuple[str, ...], list[SanitizerFinding]] = {}
     for number, finding in enumerate(report.findings):
         severity = "note: known" if number in known else finding.severity
-        yield f"{_where(report, finding.command)}: {severity}: {finding.text} [{finding.sanitizer}]"
+        where, text = _where(report, finding.command), _NUMBER.sub("0", finding.text)
+        alike.setdefault((where, severity, text, finding.sanitizer), []).append(finding)
+    for (where, severity, *_), findings in alike.items():
+        finding = findings[0]
+        yield f"{where}: {severity}: {finding.text} [{finding.sanitizer}]"
         for detail in finding.details:
             yield f"    {detail}"
         for other in finding.related:
             yield f"{_where(report, other)}: note: {other.token} {other.name} is here"
+        if others := [other.command.token for other in findings[1:]]:
+            yield f"    {len(others):,} more like it of this op: {first_of(others)}"
     yield headline(report)
 
 
