@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tdb_dap.engine.commands.commands import Command
+from tdb_dap.engine.hardware.target import Moving
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program import access_table
 from tdb_dap.engine.program.access_table import AccessRows
 from tdb_dap.engine.program.program import Program
 from tdb_dap.tools.programs import open_program
-from tests.samples import Case, cases, typical
+from tests.samples import Case, case, cases, typical
 
 COLUMNS = ("ordinal", "space", "core", "start", "stop", "lane", "lane_stop", "is_write")
 
@@ -23,6 +25,24 @@ class _Nobody:
 
 def views(rows: AccessRows) -> list[View]:
     return [rows.views[view] for view in rows.view.tolist()]
+
+
+def is_idle(command: Command) -> bool:
+    """Whether it moves one element onto itself."""
+    if not command.has_descriptor or command.is_system:
+        return False
+    description, target = command.description, command.target
+    if not isinstance(target, Moving) or not target.is_move(description):
+        return False
+    operands = [operand for operand in (*description.reads, *description.results) if isinstance(operand, View)]
+    places = {(view.space, view.core, view.address, view.dtype) for view in operands if view.size == 1}
+    return len(operands) == 2 and len(places) == 1 and all(view.size == 1 for view in operands)
+
+
+def test_commands_that_pass_time_are_idle() -> None:
+    program = open_program(case("toy_bm1688_f16").path)
+    assert len(program.access_rows.idle) == 4
+    assert all(program.commands[ordinal].name == "arith.copy" for ordinal in program.access_rows.idle)
 
 
 @pytest.mark.parametrize("of", typical(cases()), ids=lambda c: c.name)
@@ -36,6 +56,7 @@ def test_rows_by_form_are_those_by_description(of: Case, monkeypatch: pytest.Mon
     for column in COLUMNS:
         np.testing.assert_array_equal(getattr(derived, column), getattr(described, column))
     assert derived.undefined == described.undefined
+    assert derived.idle == described.idle == {command.ordinal for command in program.commands if is_idle(command)}
     assert views(derived) == views(described)
     assert [view.core for view in views(derived)] == [view.core for view in views(described)]
     for ordinal in np.unique(derived.ordinal).tolist():

@@ -15,8 +15,8 @@ from tdb_dap.engine.commands.commands import Command, Commands
 from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.rectangles import rectangles
 from tdb_dap.engine.hardware.runs import distinct
-from tdb_dap.engine.hardware.target import Form, Forming
-from tdb_dap.engine.hardware.views import Layout, View
+from tdb_dap.engine.hardware.target import Form, Forming, Moving
+from tdb_dap.engine.hardware.views import Layout, Operand, View
 from tdb_dap.engine.program.forms import Forms
 from tdb_dap.errors import BadAccess, NotSimulated, Undefined
 
@@ -109,6 +109,8 @@ class AccessRows(Struct, frozen=True, dict=True):
     """Ordinals of commands whose operands make no sense, and what is wrong with them."""
     illegal: tuple[tuple[int, str], ...] = ()
     """Ordinals of commands that break a rule of the chip, and which one; what leaves its lane may be missing."""
+    idle: frozenset[int] = frozenset()
+    """Ordinals of commands that move one element onto itself: compilers emit them to pass time."""
 
     def __len__(self) -> int:
         return self.ordinal.size
@@ -139,6 +141,7 @@ class AccessRows(Struct, frozen=True, dict=True):
             views,
             tuple(collected.undefined),
             tuple(collected.illegal),
+            frozenset(collected.idle(commands)) if isinstance(commands, Commands) else frozenset(),
         )
 
     @cached_property
@@ -172,6 +175,8 @@ class _Collected:
         self._views: list[tuple[int, int, int]] = []
         """Kind, address and core."""
         self._kinds: dict[Hashable, tuple[int, View]] = {}
+        self._alone: list[int] = []
+        """Commands that were described, and may be idle."""
         self._asked: Target | None = None
         self._forming: Forming | None = None
         self._formed: dict[Form, tuple[list[int], list[int], list[Sequence[int]]]] = {}
@@ -224,6 +229,9 @@ class _Collected:
     def _describe(self, ordinal: int, description: Description) -> bool:
         """Rows by description; whether those of others of its form may be derived from them."""
         before, nowhere, is_plain = len(self.undefined), False, True
+        pair = _one_element(description.reads, description.results)
+        if pair is not None and pair[0].address == pair[1].address:
+            self._alone.append(ordinal)
         for is_write, operands in ((False, description.reads), (True, description.results)):
             for view in operands:
                 if not isinstance(view, View):
@@ -248,6 +256,19 @@ class _Collected:
         key = (*shared, id(view.geometry))
         return self._kinds.setdefault(key, (len(self._kinds), view))[0]
 
+    def idle(self, commands: Commands) -> Iterator[int]:
+        """Ordinals of the commands that move one element onto itself."""
+        target = commands.target
+        if not isinstance(target, Moving):
+            return
+        groups = [[ordinal] for ordinal in self._alone]
+        for form, (ordinals, _, addresses) in self._formed.items():
+            if _one_element(form.reads, form.results) is not None:
+                groups.append([ordinals[i] for i, (source, result) in enumerate(addresses) if source == result])
+        for ordinals in groups:
+            if ordinals and target.is_move(commands[ordinals[0]].description):
+                yield from ordinals
+
     def columns(self) -> tuple[list[Column], Views]:
         """The columns of all rows, which are in the order of ordinals, and the views that they index."""
         rows = [np.array(self._rows, np.int64).reshape(-1, _COLUMNS)]
@@ -269,6 +290,18 @@ class _Collected:
         kind, address, core = (np.ascontiguousarray(column) for column in np.concatenate(views).T)
         kinds = [view for _, view in self._kinds.values()]
         return columns, Views(kinds, kind, address, core)
+
+
+def _one_element(reads: Sequence[Operand], results: Sequence[Operand]) -> tuple[View, View] | None:
+    """The operand and the result of a command, if each is one element, and they are alike but for where they are."""
+    if len(reads) != 1 or len(results) != 1:
+        return None
+    one, other = reads[0], results[0]
+    if not isinstance(one, View) or not isinstance(other, View) or one.size != 1:
+        return None
+    fields = (one.space, one.shape, one.dtype, one.layout, one.width, one.lane_mask, one.core)
+    alike = (other.space, other.shape, other.dtype, other.layout, other.width, other.lane_mask, other.core)
+    return (one, other) if fields == alike else None
 
 
 def _rows_of_form(form: Form, ordinals: Column, views: Column, first: int) -> Column:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.engine.hardware.geometry import Geometry, Space
@@ -44,6 +45,7 @@ class _File(msgspec.Struct, array_like=True):
     kinds: list[_Kind]
     undefined: tuple[tuple[int, str], ...]
     illegal: tuple[tuple[int, str], ...]
+    idle: tuple[int, ...]
 
 
 _COLUMNS = ("ordinal", "space", "core", "start", "stop", "lane", "lane_stop", "is_write", "view")
@@ -103,9 +105,8 @@ def _packed(rows: AccessRows) -> _File:
     columns = np.stack([getattr(rows, name).astype(np.int64, copy=False) for name in _COLUMNS])
     views = rows.views
     places = np.stack([views.kind, views.address, views.core])
-    return _File(
-        columns.tobytes(), places.tobytes(), [_kind_of(view) for view in views.kinds], rows.undefined, rows.illegal
-    )
+    kinds = [_kind_of(view) for view in views.kinds]
+    return _File(columns.tobytes(), places.tobytes(), kinds, rows.undefined, rows.illegal, tuple(rows.idle))
 
 
 def _unpacked(file: _File, geometry: Geometry) -> AccessRows:
@@ -118,4 +119,5 @@ def _unpacked(file: _File, geometry: Geometry) -> AccessRows:
     ]
     views = Views(kinds, kind, address, core)
     is_write = columns.pop("is_write").astype(np.bool_)
-    return AccessRows(**columns, is_write=is_write, views=views, undefined=file.undefined, illegal=file.illegal)
+    rows = AccessRows(**columns, is_write=is_write, views=views, undefined=file.undefined, illegal=file.illegal)
+    return replace(rows, idle=frozenset(file.idle))

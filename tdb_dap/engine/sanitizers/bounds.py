@@ -49,8 +49,7 @@ def bounds(program: Program) -> Iterator[Finding]:
     problems = {**_outside_of_memory(program, rows), **_outside_of_banks(program, rows)}
     # How long a stream is, only its bytes tell.
     passed_over = rows.views.which(lambda view: view.layout is Layout.STREAM)
-    passed_over[_idle(rows)] = True
-    passes = ~passed_over[rows.view]
+    passes = ~passed_over[rows.view] & ~np.isin(rows.ordinal, list(rows.idle))
     passes[list(problems)] = False
     for row, text in _outside_of_buffers(program, rows, np.flatnonzero(passes)):
         problems[row] = text
@@ -74,17 +73,6 @@ def bounds(program: Program) -> Iterator[Finding]:
             (command.asm,),
             severity="warning" if harmless else "error",
         )
-
-
-def _idle(rows: AccessRows) -> list[int]:
-    """Views of commands that copy one element onto itself: compilers emit them to pass time, at the end of a lane."""
-    single = rows.views.which(lambda view: view.size == 1)
-    idle: list[int] = []
-    for row in np.flatnonzero(rows.is_write & single[rows.view]).tolist():
-        views = {int(rows.view[other]) for other in rows.of_command(int(rows.ordinal[row]))}
-        if len(views) == 2 and len({rows.views.key(view) for view in views}) == 1:
-            idle += views
-    return idle
 
 
 def _bytes(program: Program, rows: AccessRows, row: int) -> str:

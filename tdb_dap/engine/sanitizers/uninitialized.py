@@ -91,7 +91,7 @@ class Uninitialized(Observer):
             # Marks that the command replaces need not be set.
             self._begin(shadow, start, [v for v in start.results if not self._defined.overwrites(ordinal, v)])
         finding = None
-        if not self._defined.carry(shadow, ordinal):
+        if ordinal not in inspector.program.access_rows.idle and not self._defined.carry(shadow, ordinal):
             is_passed, finding = self._carry_ahead(inspector, shadow, ordinal)
             if not is_passed:
                 return False
@@ -124,9 +124,10 @@ class Uninitialized(Observer):
 
     def _leaves_marks(self, inspector: Inspector, shadow: Shadow, ordinal: int) -> bool:
         """Whether an op that ends with a command has a result in local memory with marks."""
-        return any(
+        records = inspector.program.source.ending_at(ordinal)
+        return bool(records) and any(
             value.view is not None and value.view.space is Space.LOCAL and shadow.marks(value.view) is not None
-            for record in inspector.program.source.ending_at(ordinal)
+            for record in records
             for value in record.results
         )
 

@@ -34,7 +34,7 @@ def lines(report: SanitizerReport, known: Collection[int] = ()) -> Iterator[str]
     """
     alike: dict[tuple[str, ...], list[SanitizerFinding]] = {}
     for number, finding in enumerate(report.findings):
-        severity = "note: known" if number in known else finding.severity
+        severity: str = "note: known" if number in known else finding.severity
         where, text = _where(report, finding.command), _NUMBER.sub("0", finding.text)
         alike.setdefault((where, severity, text, finding.sanitizer), []).append(finding)
     for (where, severity, *_), findings in alike.items():
