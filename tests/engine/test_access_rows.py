@@ -28,15 +28,18 @@ def views(rows: AccessRows) -> list[View]:
 
 
 def is_idle(command: Command) -> bool:
-    """Whether it moves one element onto itself."""
-    if not command.has_descriptor or command.is_system:
-        return False
-    description, target = command.description, command.target
-    if not isinstance(target, Moving) or not target.is_move(description):
-        return False
+    """Whether a command that moves words moves one element onto itself."""
+    description = command.description
     operands = [operand for operand in (*description.reads, *description.results) if isinstance(operand, View)]
     places = {(view.space, view.core, view.address, view.dtype) for view in operands if view.size == 1}
     return len(operands) == 2 and len(places) == 1 and all(view.size == 1 for view in operands)
+
+
+def is_move(command: Command) -> bool:
+    if not command.has_descriptor or command.is_system:
+        return False
+    target = command.target
+    return isinstance(target, Moving) and target.is_move(command.description)
 
 
 def test_commands_that_pass_time_are_idle() -> None:
@@ -56,7 +59,10 @@ def test_rows_by_form_are_those_by_description(of: Case, monkeypatch: pytest.Mon
     for column in COLUMNS:
         np.testing.assert_array_equal(getattr(derived, column), getattr(described, column))
     assert derived.undefined == described.undefined
-    assert derived.idle == described.idle == {command.ordinal for command in program.commands if is_idle(command)}
+    moves = [command for command in program.commands if is_move(command)]
+    for rows in (derived, described):
+        assert np.flatnonzero(rows.moves).tolist() == [command.ordinal for command in moves]
+        assert rows.idle == {command.ordinal for command in moves if is_idle(command)}
     assert views(derived) == views(described)
     assert [view.core for view in views(derived)] == [view.core for view in views(described)]
     for ordinal in np.unique(derived.ordinal).tolist():

@@ -16,7 +16,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.rectangles import rectangles
 from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import Form, Forming, Moving
-from tdb_dap.engine.hardware.views import Layout, Operand, View
+from tdb_dap.engine.hardware.views import Layout, View
 from tdb_dap.engine.program.forms import Forms
 from tdb_dap.errors import BadAccess, NotSimulated, Undefined
 
@@ -105,12 +105,12 @@ class AccessRows(Struct, frozen=True, dict=True):
     is_write: NDArray[np.bool_]
     view: Column
     views: Views
+    moves: NDArray[np.bool_]
+    """Of each command up to the last that has rows: whether its results are the words of its only tensor."""
     undefined: tuple[tuple[int, str], ...]
     """Ordinals of commands whose operands make no sense, and what is wrong with them."""
     illegal: tuple[tuple[int, str], ...] = ()
     """Ordinals of commands that break a rule of the chip, and which one; what leaves its lane may be missing."""
-    idle: frozenset[int] = frozenset()
-    """Ordinals of commands that move one element onto itself: compilers emit them to pass time."""
 
     def __len__(self) -> int:
         return self.ordinal.size
@@ -139,15 +139,30 @@ class AccessRows(Struct, frozen=True, dict=True):
             is_writes,
             numbers,
             views,
+            collected.moves(commands, int(ordinals.max(initial=-1)) + 1),
             tuple(collected.undefined),
             tuple(collected.illegal),
-            frozenset(collected.idle(commands)) if isinstance(commands, Commands) else frozenset(),
         )
 
     @cached_property
     def irregular(self) -> frozenset[int]:
         """Ordinals of commands of whose accesses not all have rows."""
         return frozenset(ordinal for ordinal, _ in self.undefined)
+
+    @cached_property
+    def idle(self) -> frozenset[int]:
+        """Ordinals of commands that move one element onto itself: compilers emit them to pass time."""
+        is_single = self.views.which(lambda view: view.size == 1)[self.view]
+        is_single &= self.moves[self.ordinal]
+        rows = np.full((2, self.moves.size), -1)
+        for side in (False, True):
+            mine = np.flatnonzero(is_single & (self.is_write == side))
+            rows[int(side), self.ordinal[mine]] = mine
+        one, other = rows[:, (rows >= 0).all(axis=0)]
+        is_same = np.ones(one.size, np.bool_)
+        for column in (self.space, self.core, self.start, self.stop, self.lane):
+            is_same &= column[one] == column[other]
+        return frozenset(self.ordinal[one[is_same]].tolist())
 
     @cached_property
     def least_stop(self) -> Column:
@@ -175,8 +190,9 @@ class _Collected:
         self._views: list[tuple[int, int, int]] = []
         """Kind, address and core."""
         self._kinds: dict[Hashable, tuple[int, View]] = {}
-        self._alone: list[int] = []
-        """Commands that were described, and may be idle."""
+        self._moving: list[int] = []
+        """Commands that were described, and move words."""
+        self._is_move: dict[Form, bool] = {}
         self._asked: Target | None = None
         self._forming: Forming | None = None
         self._formed: dict[Form, tuple[list[int], list[int], list[Sequence[int]]]] = {}
@@ -218,8 +234,13 @@ class _Collected:
             return
         if command.broken_rule:
             self.illegal.append((command.ordinal, command.broken_rule))
+        is_move = _is_move(command)
+        if is_move:
+            self._moving.append(command.ordinal)
         if self._describe(command.ordinal, description) and forming is not None and not command.broken_rule:
             forming.meet(description, command.descriptor)
+            if (formed := forming.formed(command.kind, command.descriptor, command.core)) is not None:
+                self._is_move[formed[0]] = is_move
 
     def _forming_of(self, target: Target) -> Forming | None:
         if target is not self._asked:
@@ -229,9 +250,6 @@ class _Collected:
     def _describe(self, ordinal: int, description: Description) -> bool:
         """Rows by description; whether those of others of its form may be derived from them."""
         before, nowhere, is_plain = len(self.undefined), False, True
-        pair = _one_element(description.reads, description.results)
-        if pair is not None and pair[0].address == pair[1].address:
-            self._alone.append(ordinal)
         for is_write, operands in ((False, description.reads), (True, description.results)):
             for view in operands:
                 if not isinstance(view, View):
@@ -256,18 +274,16 @@ class _Collected:
         key = (*shared, id(view.geometry))
         return self._kinds.setdefault(key, (len(self._kinds), view))[0]
 
-    def idle(self, commands: Commands) -> Iterator[int]:
-        """Ordinals of the commands that move one element onto itself."""
-        target = commands.target
-        if not isinstance(target, Moving):
-            return
-        groups = [[ordinal] for ordinal in self._alone]
-        for form, (ordinals, _, addresses) in self._formed.items():
-            if _one_element(form.reads, form.results) is not None:
-                groups.append([ordinals[i] for i, (source, result) in enumerate(addresses) if source == result])
-        for ordinals in groups:
-            if ordinals and target.is_move(commands[ordinals[0]].description):
-                yield from ordinals
+    def moves(self, commands: Sequence[Command], count: int) -> NDArray[np.bool_]:
+        """Of the first ``count`` commands whether each moves words."""
+        moves = np.zeros(count, np.bool_)
+        moves[[ordinal for ordinal in self._moving if ordinal < count]] = True
+        for form, (ordinals, _, _) in self._formed.items():
+            if form not in self._is_move and len(form.reads) == len(form.results) == 1:
+                self._is_move[form] = _is_move(commands[ordinals[0]])
+            if self._is_move.get(form):
+                moves[ordinals] = True
+        return moves
 
     def columns(self) -> tuple[list[Column], Views]:
         """The columns of all rows, which are in the order of ordinals, and the views that they index."""
@@ -292,16 +308,10 @@ class _Collected:
         return columns, Views(kinds, kind, address, core)
 
 
-def _one_element(reads: Sequence[Operand], results: Sequence[Operand]) -> tuple[View, View] | None:
-    """The operand and the result of a command, if each is one element, and they are alike but for where they are."""
-    if len(reads) != 1 or len(results) != 1:
-        return None
-    one, other = reads[0], results[0]
-    if not isinstance(one, View) or not isinstance(other, View) or one.size != 1:
-        return None
-    fields = (one.space, one.shape, one.dtype, one.layout, one.width, one.lane_mask, one.core)
-    alike = (other.space, other.shape, other.dtype, other.layout, other.width, other.lane_mask, other.core)
-    return (one, other) if fields == alike else None
+def _is_move(command: Command) -> bool:
+    target = command.target
+    is_legal = command.has_descriptor and not command.broken_rule
+    return is_legal and isinstance(target, Moving) and target.is_move(command.description)
 
 
 def _rows_of_form(form: Form, ordinals: Column, views: Column, first: int) -> Column:

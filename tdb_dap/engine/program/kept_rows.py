@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import BY_NAME
 from tdb_dap.engine.hardware.geometry import Geometry, Space
@@ -45,7 +44,7 @@ class _File(msgspec.Struct, array_like=True):
     kinds: list[_Kind]
     undefined: tuple[tuple[int, str], ...]
     illegal: tuple[tuple[int, str], ...]
-    idle: tuple[int, ...]
+    moves: bytes
 
 
 _COLUMNS = ("ordinal", "space", "core", "start", "stop", "lane", "lane_stop", "is_write", "view")
@@ -106,7 +105,8 @@ def _packed(rows: AccessRows) -> _File:
     views = rows.views
     places = np.stack([views.kind, views.address, views.core])
     kinds = [_kind_of(view) for view in views.kinds]
-    return _File(columns.tobytes(), places.tobytes(), kinds, rows.undefined, rows.illegal, tuple(rows.idle))
+    moves = rows.moves.tobytes()
+    return _File(columns.tobytes(), places.tobytes(), kinds, rows.undefined, rows.illegal, moves)
 
 
 def _unpacked(file: _File, geometry: Geometry) -> AccessRows:
@@ -118,6 +118,14 @@ def _unpacked(file: _File, geometry: Geometry) -> AccessRows:
         for one in file.kinds
     ]
     views = Views(kinds, kind, address, core)
-    is_write = columns.pop("is_write").astype(np.bool_)
-    rows = AccessRows(**columns, is_write=is_write, views=views, undefined=file.undefined, illegal=file.illegal)
-    return replace(rows, idle=frozenset(file.idle))
+    is_write, moves = columns.pop("is_write").astype(np.bool_), np.frombuffer(file.moves, np.int8) != 0
+    if moves.size != int(columns["ordinal"].max(initial=-1)) + 1:
+        raise ValueError("of other commands")
+    return AccessRows(
+        **columns,
+        is_write=is_write,
+        views=views,
+        moves=moves,
+        undefined=file.undefined,
+        illegal=file.illegal,
+    )

@@ -60,10 +60,12 @@ class FloatAccesses:
 
     @property
     def _moving(self) -> NDArray[np.bool_]:
-        """Of each command whether the DMA engine leaves what one tensor holds, in its format, in another."""
+        """Of each command whether it leaves what one tensor holds, in its format, in another."""
         views = self._rows.views
         sources, targets = self._tensors(False), self._tensors(True, self._is_float)
-        moving = (self._engines == ENGINES.index("dma")) & (sources.counts == 1) & (targets.counts == 1)
+        moving = self._engines == ENGINES.index("dma")
+        moving[: self._rows.moves.size] |= self._rows.moves
+        moving &= (sources.counts == 1) & (targets.counts == 1)
         if not moving.any():
             return moving
         numbers: dict[str, int] = {}
