@@ -46,9 +46,20 @@ class FloatAccesses:
 
     def overwritten(self, ordinal: int) -> list[View]:
         """The operands with floats of which a command may write a byte; perhaps also others of its operands."""
+        return [self._rows.views[view] for view in self._overwritten_of(ordinal)]
+
+    def kept(self, ordinal: int) -> list[View]:
+        """The other operands with floats of a command."""
+        rows = self._rows
+        mine = [int(rows.view[row]) for row in rows.of_command(ordinal) if not rows.is_write[row]]
+        overwritten = self._overwritten_of(ordinal)
+        return [rows.views[view] for view in dict.fromkeys(mine) if self._is_float[view] and view not in overwritten]
+
+    def _overwritten_of(self, ordinal: int) -> dict[int, None]:
+        """The numbers of their views."""
         rows = self._rows
         mine = self._overwritten[slice(*np.searchsorted(rows.ordinal[self._overwritten], (ordinal, ordinal + 1)))]
-        return [rows.views[view] for view in dict.fromkeys(rows.view[mine].tolist())]
+        return dict.fromkeys(rows.view[mine].tolist())
 
     @cached_property
     def making(self) -> NDArray[np.bool_]:

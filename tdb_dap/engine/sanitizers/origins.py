@@ -147,6 +147,9 @@ class Origin(Observer):
                 break
         else:
             return None
+        # As most have it from an operand, this is looked at before the command is described.
+        if known is not None and self._any(memory, known.kept(command.ordinal)):
+            return None
         if self._inherited(inspector, command):
             return None
         words = memory.read(view)
