@@ -263,6 +263,8 @@ class Defined:
         rows = self._rows
         if ordinal in rows.irregular:
             return False
+        if ordinal in rows.idle:
+            return True
         accesses = self._of(ordinal)
         for is_write, place, view, pieces in accesses:
             if is_write or shadow.is_clear(place) or self._are_clear(shadow, pieces):
@@ -273,6 +275,14 @@ class Defined:
             if is_write and not shadow.is_clear(place) and not self._are_clear(shadow, pieces):
                 shadow.put(rows.views[view], None)
         return True
+
+    def carry_some(self, shadow: Shadow, first: int, stop: int) -> int:
+        """Bring the marks past commands from ``first`` on, at most to ``stop``; the first ``carry`` does not take."""
+        for ordinal in range(first, stop):
+            if not self.carry(shadow, ordinal):
+                return ordinal
+            shadow.advance()
+        return max(first, stop)
 
     def overwrites(self, ordinal: int, view: View) -> bool:
         """Whether a command writes all of a tensor and reads nothing near it: how that was marked does not matter."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tdb_dap.engine.control.observers import Observer
+from tdb_dap.engine.control.observers import Observer, next_of
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.engine.hardware.byte_ranges import share_a_byte
 from tdb_dap.engine.hardware.dtypes import Array
@@ -58,6 +58,8 @@ class Uninitialized(Observer):
         self._known: dict[int, Finding | None] = {}
         self._defined: Defined | None = None
         self._ahead = _Ahead(0, -1, -1)
+        self._events: list[int] = []
+        """Commands with which an op begins or ends, and those of subnets without any."""
 
     def next_look(self, inspector: Inspector) -> int:
         """The next command that may read a byte that is not defined, or after which marks may be reported.
@@ -68,30 +70,41 @@ class Uninitialized(Observer):
         if shadow.position != now:
             is_ahead = self._ahead.first <= now <= self._ahead.look and self._ahead.position == shadow.position
             return self._ahead.look if is_ahead else now
-        kinds = inspector.program.commands.columns.kind
         # The outputs are looked at after the last command, and a subnet without commands may choose a branch.
-        stop = min(kinds.size - 1, now + _AT_ONCE)
-        look = stop
-        for ordinal in range(now, stop):
-            if kinds[ordinal] < 0 or not self._pass(inspector, shadow, ordinal):
-                look = ordinal
-                break
-            leaves = inspector.reference is not None and self._leaves_marks(inspector, shadow, ordinal)
-            if leaves or self._known[ordinal] is not None:
-                look = ordinal
-                break
+        stop = min(len(inspector.program.commands) - 1, now + _AT_ONCE)
+        look = self._look_from(inspector, shadow, now, stop)
         self._ahead = _Ahead(now, look, shadow.position)
         return look
 
-    def _pass(self, inspector: Inspector, shadow: Shadow, ordinal: int) -> bool:
-        """Bring the marks past a command that is still to be executed, if that is possible. There are no edits."""
+    def _look_from(self, inspector: Inspector, shadow: Shadow, ordinal: int, stop: int) -> int:
+        """Bring the marks past commands from ``ordinal`` on, at most to ``stop``; the one that has to be seen."""
+        assert self._defined is not None
+        kinds = inspector.program.commands.columns.kind
+        while ordinal < stop:
+            event = min(stop, next_of(self._events, ordinal))
+            done = self._defined.carry_some(shadow, ordinal, event)
+            self._known.update(dict.fromkeys(range(ordinal, done)))
+            ordinal = done
+            if ordinal == stop or kinds[ordinal] < 0 or not self._pass(inspector, shadow, ordinal, done == event):
+                break
+            leaves = inspector.reference is not None and self._leaves_marks(inspector, shadow, ordinal)
+            if leaves or self._known[ordinal] is not None:
+                break
+            ordinal += 1
+        return ordinal
+
+    def _pass(self, inspector: Inspector, shadow: Shadow, ordinal: int, is_event: bool) -> bool:
+        """Bring the marks past a command that is still to be executed, if that is possible. There are no edits.
+
+        ``is_event``: an op begins or ends with it; of others it is known that they may read an undefined byte.
+        """
         assert self._defined is not None
         assert self._lifetimes is not None
         for start in self._lifetimes.at(ordinal):
             # Marks that the command replaces need not be set.
             self._begin(shadow, start, [v for v in start.results if not self._defined.overwrites(ordinal, v)])
         finding = None
-        if ordinal not in inspector.program.access_rows.idle and not self._defined.carry(shadow, ordinal):
+        if not is_event or not self._defined.carry(shadow, ordinal):
             is_passed, finding = self._carry_ahead(inspector, shadow, ordinal)
             if not is_passed:
                 return False
@@ -184,6 +197,8 @@ class Uninitialized(Observer):
             self._shadow = Shadow(inspector.program, inspector.machine.keeps_history)
             self._lifetimes = Lifetimes(inspector.program)
             self._defined = Defined(inspector.program.access_rows)
+            subnets = np.flatnonzero(inspector.program.commands.columns.kind < 0).tolist()
+            self._events = sorted({*inspector.program.source.borders, *subnets})
         return self._shadow
 
     def _rewind(self, shadow: Shadow, ordinal: int) -> None:
