@@ -27,6 +27,9 @@ MANY = 253
 
 _HISTORY = 256 << 20
 _NOTHING = Outcome()
+_FEW = 64
+"""Bytes that are looked at one by one."""
+
 _AT_ONCE = 1 << 10
 """Commands whose accesses are taken out of the table at once."""
 
@@ -227,8 +230,8 @@ class Shadow:
 
 
 def _has_marks(words: Array) -> bool:
-    """Whether some word is not 0; ``any`` makes truth values of all first."""
-    return bool(words.max(initial=0))
+    """Whether some word is not 0; NumPy's ``any`` makes truth values of all first, and takes its time for a few."""
+    return any(words.tobytes()) if words.nbytes <= _FEW else bool(words.max(initial=0))
 
 
 def _steps(view: View) -> tuple[object, ...] | None:
