@@ -195,38 +195,34 @@ class _Kept:
         self._program = program
 
     @cached_property
-    def _spans(self) -> list[tuple[int, int, int, int, tuple[int, int, int, int]]]:
-        """Core, line, first and last ordinal, and bytes and lanes: start, stop, first lane, lane after the last."""
+    def _spans(self) -> Rows:
+        """By row: core, line, first and last ordinal, bytes and lanes: start, stop, first lane, lane after the last.
+
+        By column: the tensors.
+        """
         records = [record for record in self._program.source.records if record.ordinals]
         read: dict[tuple[int, str], int] = {}
         for record in records:
             for value in record.operands:
                 key = (record.core, value.name)
                 read[key] = max(read.get(key, -1), record.last)
-        return [
-            (record.core, record.line, record.first, read[record.core, value.name], piece)
+        spans = [
+            (record.core, record.line, record.first, read[record.core, value.name], *piece)
             for record in records
             for value in record.results
             if (record.core, value.name) in read and value.view is not None and value.view.space is Space.LOCAL
             for piece in _pieces(value.view)
         ]
+        return np.array(spans, np.int64).reshape(-1, 8).T
 
     def is_hit(self, rows: AccessRows, row: int, own: OpRecord) -> bool:
         """Whether an access of an op shares a byte with a tensor of another one that is still to be read."""
+        core, line, first, last, start, stop, lane, lane_stop = self._spans
         ordinal = int(rows.ordinal[row])
-        start, stop, lane, lane_stop = (
-            int(column[row]) for column in (rows.start, rows.stop, rows.lane, rows.lane_stop)
-        )
-        return any(
-            core == own.core
-            and line != own.line
-            and first <= ordinal < last
-            and piece[0] < stop
-            and start < piece[1]
-            and piece[2] < lane_stop
-            and lane < piece[3]
-            for core, line, first, last, piece in self._spans
-        )
+        hits = (core == own.core) & (line != own.line) & (first <= ordinal) & (ordinal < last)
+        hits &= (start < rows.stop[row]) & (rows.start[row] < stop)
+        hits &= (lane < rows.lane_stop[row]) & (rows.lane[row] < lane_stop)
+        return bool(hits.any())
 
 
 def _pieces(view: View) -> list[tuple[int, int, int, int]]:
