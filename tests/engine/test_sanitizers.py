@@ -21,6 +21,7 @@ from tdb_dap.engine.machine.edits import MemoryEdit
 from tdb_dap.engine.machine.orders import schedule
 from tdb_dap.engine.program.access_table import LOCAL
 from tdb_dap.engine.sanitizers import chosen, made
+from tdb_dap.engine.sanitizers.bounds import bounds
 from tdb_dap.engine.sanitizers.float_accesses import FloatAccesses
 from tdb_dap.engine.sanitizers.happens_before import timelines
 from tdb_dap.engine.sanitizers.harmless import is_repeated, is_unneeded
@@ -179,6 +180,13 @@ def test_a_shortened_load_is_found_where_the_missing_bytes_get_out() -> None:
 def test_a_shifted_address_leaves_the_buffers_of_its_op() -> None:
     found = findings(with_fault(TOY, SHIFTED, "7 D5"), "bounds")
     assert any("beyond the buffers of tpu.Load at line 21" in finding.text for finding in found)
+
+
+def test_scratch_space_that_firmware_uses_is_in_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = open_debugger(case("ew_bcast_bm1684_int8").path).program
+    assert any("beyond the buffers of tpu.Min" in finding.text for finding in bounds(program))
+    monkeypatch.setattr(type(program), "of_firmware", range(len(program.commands)))
+    assert not list(bounds(program))
 
 
 @pytest.mark.parametrize(("column", "by"), [("lane", 8), ("start", 1 << 20)])

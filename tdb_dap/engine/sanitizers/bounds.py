@@ -49,7 +49,8 @@ def bounds(program: Program) -> Iterator[Finding]:
     problems = {**_outside_of_memory(program, rows), **_outside_of_banks(program, rows)}
     # How long a stream is, only its bytes tell.
     passed_over = rows.views.which(lambda view: view.layout is Layout.STREAM)
-    passes = ~passed_over[rows.view] & ~np.isin(rows.ordinal, list(rows.idle))
+    # The scratch space of commands that firmware makes is in no record.
+    passes = ~passed_over[rows.view] & ~np.isin(rows.ordinal, [*rows.idle, *program.of_firmware])
     passes[list(problems)] = False
     for row, text in _outside_of_buffers(program, rows, np.flatnonzero(passes)):
         problems[row] = text
