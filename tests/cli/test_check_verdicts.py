@@ -333,4 +333,6 @@ def test_parts_that_are_not_certain_are_not_compared(toy: Toy, monkeypatch: pyte
     write_npz(tmp_path / "ref.npz", arrays)
     done = check(toy, "--reference", tmp_path / "ref.npz")
     assert done.returncode == 1
+    assert "is at fault" not in done.stdout
+    assert "is not judged: in the recording it is not certain which commands compute it" in done.stdout
     assert "the reference holds no result of an op before it" not in done.stdout

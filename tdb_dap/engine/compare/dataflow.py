@@ -35,6 +35,10 @@ class Producers:
         numbers.pop(line, None)
         return tuple(numbers)
 
+    def is_certain(self, line: int) -> bool:
+        """Whether the commands of the op on ``line`` are known to be its own."""
+        return all(record.is_certain for record in self._program.source.records_at(line))
+
     def _writers(self, reader: OpRecord, operand: MappedTensor) -> Iterator[int]:
         """The latest op before ``reader`` with a result in the operand's place, with all its instances."""
         view = operand.view

@@ -120,7 +120,7 @@ def _unpacked(file: _File, geometry: Geometry) -> AccessRows:
     views = Views(kinds, kind, address, core)
     is_write, moves = columns.pop("is_write").astype(np.bool_), np.frombuffer(file.moves, np.int8) != 0
     if moves.size != int(columns["ordinal"].max(initial=-1)) + 1:
-        raise ValueError("of other commands")
+        raise ValueError
     return AccessRows(
         **columns,
         is_write=is_write,

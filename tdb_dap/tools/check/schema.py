@@ -71,7 +71,7 @@ class Blame(Measured, frozen=True, kw_only=True):
     ``kind``: ``at fault``: the op's own; ``overwritten``: an operand was right when it was computed and wrong when this
     op read it; ``race``: right, or nearly, if two commands that nothing orders change places; ``input``: what goes into
     the net is not what the reference was made with; ``inherits``: that of an op before it; ``accumulates``: no op is
-    wrong by itself; ``unclear``: the reference does not say enough.
+    wrong by itself; ``unclear``: the reference, or a recording, does not say enough.
     ``line``: of the op at fault, 0 where it is not known; ``through``: lines that pass the error on, from this op
     backwards; ``suspects``: lines of ops before it whose results the reference does not hold.
     """

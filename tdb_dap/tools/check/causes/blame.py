@@ -97,6 +97,9 @@ class _Judge:
             blame = self._overwritten(row, operand)
             if blame is not None:
                 return blame
+        if not self._producers.is_certain(row.line):
+            text = f"{row.title} is not judged: in the recording it is not certain which commands compute it"
+            return Blame(kind="unclear", line=0, text=text)
         suspects = self._unknown_before(row.line)
         text = f"{row.title} is at fault: wrong with the reference's operands, too"
         if suspects:
@@ -172,7 +175,9 @@ class _Judge:
 
     def _is_at_fault(self, line: int) -> bool:
         wrong = (row for row in self._results.get(line, ()) if row.verdict == "fail")
-        return any((alone := self._alone.get(row.key)) is not None and alone.verdict == "fail" for row in wrong)
+        return self._producers.is_certain(line) and any(
+            (alone := self._alone.get(row.key)) is not None and alone.verdict == "fail" for row in wrong
+        )
 
     def _names(self, line: int, verdicts: tuple[str, ...]) -> set[str]:
         return {row.name for row in self._operands.get(line, ()) if row.verdict in verdicts}
