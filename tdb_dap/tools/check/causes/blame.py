@@ -175,9 +175,8 @@ class _Judge:
 
     def _is_at_fault(self, line: int) -> bool:
         wrong = (row for row in self._results.get(line, ()) if row.verdict == "fail")
-        return self._producers.is_certain(line) and any(
-            (alone := self._alone.get(row.key)) is not None and alone.verdict == "fail" for row in wrong
-        )
+        alone = [self._alone.get(row.key) for row in wrong]
+        return self._producers.is_certain(line) and any(row is not None and row.verdict == "fail" for row in alone)
 
     def _names(self, line: int, verdicts: tuple[str, ...]) -> set[str]:
         return {row.name for row in self._operands.get(line, ()) if row.verdict in verdicts}
