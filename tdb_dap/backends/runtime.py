@@ -63,6 +63,7 @@ class VendorRuntime:
     """
 
     title = "the vendor's runtime, from the net's inputs"
+    is_expected = False
 
     def __init__(
         self, executable: Path, program: Program, inputs: Callable[[], Mapping[str, Array]], kernel: str = ""

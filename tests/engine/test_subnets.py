@@ -18,6 +18,7 @@ from tdb_dap.backends import runtime
 from tdb_dap.backends.launch.recorded_net import last_line
 from tdb_dap.engine.host import execute
 from tdb_dap.errors import NotFinished, NotSimulated
+from tests.command_line import tdb_dap as command
 from tests.dap_client import DapClient
 from tests.heard import Heard
 from tests.samples import DATA
@@ -74,6 +75,17 @@ def test_a_dynamic_subnet_takes_its_outputs_from_the_reference_and_says_so() -> 
     assert said == ["subnet 1 (DYN1_FULLNET) is dynamic: its output gather4_Gather from the reference"]
     with np.load(MIXED / "ref.npz") as reference:
         assert np.array_equal(debugger.outputs()["gather4_Gather"], reference["gather4_Gather"])
+
+
+def test_what_is_taken_from_the_reference_is_not_compared_with_it(tmp_path: Path) -> None:
+    done = command("check", MIXED, "--inputs", MIXED / "input.npz", "--reference", MIXED / "ref.npz")
+    assert (done.returncode, "2 taken from the reference" in done.stdout) == (0, True), done.stdout
+    assert "gather4_Gather: not computed: its dynamic subnet was not run" in done.stdout
+    with np.load(MIXED / "ref.npz") as reference:
+        np.savez(tmp_path / "output.npz", gather4_Gather=reference["gather4_Gather"])
+    done = command("check", MIXED, "--inputs", MIXED / "input.npz", "--reference", tmp_path / "output.npz")
+    assert done.returncode == 2
+    assert "not one tensor could be compared; gather4_Gather: not computed" in done.stderr
 
 
 @pytest.fixture
@@ -265,7 +277,7 @@ def test_an_output_may_come_from_a_file_that_nobody_writes_to() -> None:
     """Large arrays of a reference stay in their file."""
 
     class Mapped:
-        title, reason = "a file", ""
+        title, reason, is_expected = "a file", "", False
 
         def whole(self, name: str) -> np.ndarray | None:
             with np.load(MIXED / "runtime.npz") as archive:

@@ -21,7 +21,7 @@ from tdb_dap.engine.bmodel.metadata import TENSOR_DTYPES
 from tdb_dap.engine.commands.net_tensors import Tensor
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.errors import BadInput
-from tdb_dap.system.child_processes import command, outside_environment
+from tdb_dap.system.child_processes import command, exit_text, outside_environment
 from tdb_dap.system.patterns import pattern
 from tdb_dap.system.scratch import scratch_directory
 
@@ -125,16 +125,25 @@ def record_nets(
             try:
                 code = record(run, path, environment, output, PATIENCE).code
             except Stalled as error:
-                last = last_line(output)
-                raise BadInput(
-                    f"the vendor's runtime: {error}" + (f"; its last line: {last}" if last else "")
-                ) from None
+                raise BadInput(f"the vendor's runtime: {error}{_last_words(output)}") from None
+            if code > _SIGNALS:
+                how = exit_text(_SIGNALS - code)
+                raise BadInput(f"the vendor's runtime has died ({how}){_last_words(output)}")
             if code:
                 raise BadInput(f"the vendor's runtime: {last_line(output) or f'ended with code {code}'}")
         return (here / "results").read_bytes()
 
 
 _FRAME = pattern(r"Obtained \d+ stack frames\.|\S+\([^()]*\) ?\[0x[0-9a-f]+\]")
+
+
+_SIGNALS = 128
+"""Exit codes from here on are those of signals."""
+
+
+def _last_words(output: IO[bytes]) -> str:
+    last = last_line(output)
+    return f"; its last line: {last}" if last else ""
 
 
 def last_line(output: IO[bytes]) -> str:

@@ -18,6 +18,7 @@ Reason = Literal[
     "other size",
     "other shape",
     "only NaN",
+    "from the reference",
     "not certain",
     "rearranged",
     "unknown layout",

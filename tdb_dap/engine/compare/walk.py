@@ -44,6 +44,7 @@ _SOME = 16
 """Stride of the elements to compare before all others."""
 
 
+_FROM_REFERENCE = "not computed: its dynamic subnet was not run, and the numbers are the reference's"
 _SUBNETS = ("cpu", "dynamic")
 """Engines whose one command stands for a subnet; copies of the host and what is not decoded are only parts of one."""
 
@@ -167,6 +168,8 @@ class Walk(Observer):
             made = partial(Checked, 0, opcode, tensor.name, role, index, dtype.name, ordinal, ordinal)
             if reference.tolerances.excepts(tensor.name) or tensor.name in inspector.excepted:
                 self._found(Gathered(made("excepted")))
+            elif tensor.name in inspector.machine.expected:
+                self._found(Gathered(made("unknown", "from the reference", _FROM_REFERENCE)))
             elif actual.size != math.prod(shape):
                 self._found(Gathered(made("unknown", "other size", misfit(shape, actual.shape))))
             else:
@@ -219,6 +222,8 @@ class Walk(Observer):
             return Gathered(made("excepted"))
         if key in self._doubtful and reference is not None and reference.shape(name) is not None:
             return Gathered(made("unknown", "not certain", "which commands compute which part of it is not certain"))
+        if name in inspector.machine.expected:
+            return Gathered(made("unknown", "from the reference", _FROM_REFERENCE))
         if assembly is None or reference is None:
             return Gathered(made("unknown", *_reason(inspector, value)))
         checked = made("unknown", pieces=assembly.pieces, covered=assembly.covered)

@@ -24,7 +24,8 @@ from tdb_dap.errors import NotSimulated
 class Source(Protocol):
     """Somebody who knows the outputs of subnets that cannot be computed here.
 
-    ``title``: who, in words; ``reason``: why nothing is known, if something went wrong.
+    ``title``: who, in words; ``reason``: why nothing is known, if something went wrong; ``is_expected``: whether it
+    knows what they should be, and not what they are.
     """
 
     @property
@@ -32,6 +33,9 @@ class Source(Protocol):
 
     @property
     def reason(self) -> str: ...
+
+    @property
+    def is_expected(self) -> bool: ...
 
     def whole(self, name: str) -> Array | None:
         """All numbers of a tensor, dequantised or as stored; None where they are not known."""
@@ -41,12 +45,14 @@ class Source(Protocol):
 class Outcome(Struct, frozen=True):
     """Stored words that a subnet leaves in views; ``note``: what the user has to know about them.
 
-    ``shapes``: tensors that turned out smaller than the room they have, by name.
+    ``shapes``: tensors that turned out smaller than the room they have, by name; ``expected``: names of those that
+    nobody has computed.
     """
 
     writes: tuple[tuple[View, Array], ...]
     note: str = ""
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    expected: tuple[str, ...] = ()
 
 
 def on_the_host(info: SubnetInfo, name: str, bmodel: ModelFile, memory: Memory) -> Outcome:
@@ -101,7 +107,8 @@ def known_elsewhere(info: SubnetInfo, name: str, memory: Memory, sources: Sequen
         if len(pairs) == len(outputs):
             writes = tuple(_words(tensor, memory, _stored(tensor, numbers)) for tensor, numbers in pairs)
             note = f"subnet {info.id} ({name}) is dynamic: {_listed(outputs)} from {source.title}"
-            return Outcome(writes, note, _smaller(pairs))
+            expected = tuple(tensor.name for tensor in outputs) if source.is_expected else ()
+            return Outcome(writes, note, _smaller(pairs), expected)
     reasons = "".join(f" ({source.reason})" for source in sources if source.reason)
     raise NotSimulated(
         f"subnet {info.id} ({name}) is dynamic: its commands are made while it runs, which is not simulated; with "

@@ -57,7 +57,8 @@ class Machine:
     commands; default: the target's own semantics. ``divergence``: where the backends disagreed on the last command, or
     where it has not left what was recorded.
     ``sources``: who knows the outputs of subnets that cannot be computed, the first that counts first; ``listener``:
-    told where they were used, and of edits; ``shapes``: tensors that turned out smaller than the room they have.
+    told where they were used, and of edits; ``shapes``: tensors that turned out smaller than the room they have;
+    ``expected``: names of those that were not computed, but taken from the reference.
     ``accesses``: which commands read and write which bytes, edits included.
     """
 
@@ -89,6 +90,7 @@ class Machine:
         self._inputs: dict[str, Array] = {}
         self.sources: list[Source] = []
         self.shapes: dict[str, tuple[int, ...]] = {}
+        self.expected: set[str] = set()
         self.ordinal = 0
         self._initialise()
 
@@ -236,6 +238,7 @@ class Machine:
             self._memory.write(view, words)
         self.backend.edited()
         self.shapes.update(outcome.shapes)
+        self.expected.update(outcome.expected)
         if outcome.note:
             self.listener.note(outcome.note)
         return Outcome(changes)

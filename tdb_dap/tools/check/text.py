@@ -32,6 +32,7 @@ _REASONS = {
     "other size": "another size in the reference",
     "other shape": "another shape in the reference",
     "only NaN": "only NaN in the reference",
+    "from the reference": "taken from the reference",
     "not certain": "not certain in the recording",
     "rearranged": "channels spread for a convolution",
     "unknown layout": "layout not described",
@@ -40,6 +41,9 @@ _REASONS = {
     "": "no reason given",
 }
 """Reason of a row -> the words after its count."""
+
+_NOTED = ("other size", "other shape", "only NaN", "from the reference")
+"""Reasons for which a tensor has a line of its own."""
 
 
 def not_compared(report: Report) -> str:
@@ -101,7 +105,7 @@ def shape_notes(report: Report) -> list[str]:
 
 def _is_of_shape(row: Row) -> bool:
     is_other = row.verdict == "pass" and row.note != ROUNDED
-    return row.role != "operand" and (is_other or row.reason in ("other size", "other shape", "only NaN"))
+    return row.role != "operand" and (is_other or row.reason in _NOTED)
 
 
 def weight_notes(report: Report) -> list[str]:

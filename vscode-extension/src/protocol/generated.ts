@@ -888,7 +888,7 @@ export interface ResultRow {
   readonly pieces: number;
   readonly covered: number | NotFinite;
   readonly verdict: "pass" | "fail" | "unknown" | "excepted";
-  readonly reason: "" | "weight" | "load or store" | "no such name" | "other size" | "other shape" | "only NaN" | "not certain" | "rearranged" | "unknown layout" | "unknown type" | "not in memory";
+  readonly reason: "" | "weight" | "load or store" | "no such name" | "other size" | "other shape" | "only NaN" | "from the reference" | "not certain" | "rearranged" | "unknown layout" | "unknown type" | "not in memory";
   readonly note: string;
   readonly complaints: readonly string[];
   readonly numbers: Numbers | null;
