@@ -319,6 +319,17 @@ def test_a_reference_of_nothing_but_nan_passes_nothing_and_accuses_nobody(toy: T
     assert f"not one tensor could be compared; {name}: not comparable: the reference holds only NaN" in done.stderr
 
 
+def test_without_results_of_ops_before_it_none_is_the_first_at_fault(toy: Toy, tmp_path: Path) -> None:
+    arrays = reference_of(toy)
+    arrays["conv8_Conv"] = arrays["conv8_Conv"] + 1
+    write_npz(tmp_path / "all.npz", arrays)
+    assert "fail: first at fault is conv8_Conv" in check(toy, "--reference", tmp_path / "all.npz").stdout
+    write_npz(tmp_path / "one.npz", {"conv8_Conv": arrays["conv8_Conv"]})
+    done = check(toy, "--reference", tmp_path / "one.npz").stdout
+    assert "fail: first to differ is conv8_Conv" in done
+    assert "is at fault, or lines" in done
+
+
 def test_parts_that_are_not_certain_are_not_compared(toy: Toy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Firmware may cut the tensors of a layer group in places of its own; outside of local memory they are whole."""
     arrays = reference_of(toy)

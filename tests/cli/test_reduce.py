@@ -175,7 +175,7 @@ def test_a_bmodel_keeps_the_commands_that_the_op_needs(toy: Compiled, tmp_path: 
     command = (folder / "reproduce.sh").read_text("utf-8").splitlines()[-1]
     words = [folder / word if (folder / word).exists() else word for word in command.split()[1:]]
     done = tdb_dap(*words, "--quiet")
-    assert (done.returncode, "first at fault is conv8_Conv" in done.stdout) == (1, True)
+    assert (done.returncode, "first to differ is conv8_Conv" in done.stdout) == (1, True)
 
 
 def test_ops_are_added_until_the_compiler_fails_as_it_did(

@@ -84,7 +84,8 @@ def headline(report: Report) -> str:
         return f"fail: {first.blame.text}; give --inputs the file that the reference was made with"
     if first.blame is not None and first.blame.kind in ("overwritten", "race"):
         return f"fail: {first.blame.text}; {counts}"
-    what = "first at fault" if first.blame is not None and first.blame.kind in ORIGINS else "first to differ"
+    is_known = first.blame is not None and first.blame.kind in ORIGINS and not first.blame.suspects
+    what = "first at fault" if is_known else "first to differ"
     cause = f": {report.op_weights.text}" if report.op_weights is not None and report.op_weights.text else ""
     unseen = "; the reference holds no result of an op before it" if _is_first_seen(report, first) else ""
     return f"fail: {what} is {first.name} ({first.title}){cause}{unseen}; {counts}"

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tdb_dap.engine.program.program import Program
 
 
+_MOST_LISTED = 6
+
+
 def with_blame(
     cascade: Sequence[Row], standalone: Sequence[Row], producers: Producers, writers: Writers | None = None
 ) -> list[Row]:
@@ -103,7 +106,8 @@ class _Judge:
         suspects = self._unknown_before(row.line)
         text = f"{row.title} is at fault: wrong with the reference's operands, too"
         if suspects:
-            text += f"; or {_lines(suspects)} before it, whose results the reference does not hold"
+            lines = _lines(suspects)
+            text = f"{row.title} is at fault, or {lines} before it: the reference does not hold their results"
         return Blame(kind="at fault", line=row.line, suspects=suspects, text=text)
 
     def _of_input(self, row: Row) -> Blame | None:
@@ -199,4 +203,6 @@ class _Judge:
 
 
 def _lines(lines: Sequence[int]) -> str:
-    return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
+    listed = ", ".join(map(str, lines[:_MOST_LISTED]))
+    more = f" and {len(lines) - _MOST_LISTED} more" if len(lines) > _MOST_LISTED else ""
+    return f"line{'s' if len(lines) > 1 else ''} {listed}{more}"
