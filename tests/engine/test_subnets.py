@@ -81,6 +81,10 @@ def test_what_is_taken_from_the_reference_is_not_compared_with_it(tmp_path: Path
     done = command("check", MIXED, "--inputs", MIXED / "input.npz", "--reference", MIXED / "ref.npz")
     assert (done.returncode, "2 taken from the reference" in done.stdout) == (0, True), done.stdout
     assert "gather4_Gather: not computed: its dynamic subnet was not run" in done.stdout
+    run = command("run", MIXED, "--inputs", MIXED / "input.npz", "--outputs", tmp_path / "out.npz")
+    assert run.stdout.rstrip().endswith("not computed: taken from the reference")
+    with np.load(tmp_path / "out.npz") as archive:
+        assert str(archive["__note__"]) == "gather4_Gather not computed: taken from the reference"
     with np.load(MIXED / "ref.npz") as reference:
         np.savez(tmp_path / "output.npz", gather4_Gather=reference["gather4_Gather"])
     done = command("check", MIXED, "--inputs", MIXED / "input.npz", "--reference", tmp_path / "output.npz")

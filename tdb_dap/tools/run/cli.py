@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     import numpy as np
 
     from tdb_dap.engine.machine.npz import write_npz
-    from tdb_dap.tools.run.running import RunOptions, run
+    from tdb_dap.tools.run.running import EXPECTED, RunOptions, run
 
     for path in (arguments.outputs, arguments.hashes):
         if path is not None:
@@ -45,12 +45,12 @@ def run(arguments: argparse.Namespace) -> int:
     )
     result = run(options, Bar(arguments.quiet, what=""), print)
     if arguments.outputs is not None:
-        note = {"__note__": np.array(result.remark)} if result.remark else {}
+        note = {"__note__": np.array(result.note)} if result.note else {}
         write_npz(arguments.outputs, {**result.outputs, **note})
     if result.log is not None:
         write_text(arguments.hashes, result.log.text)
     for name, text in result.summaries.items():
-        print(f"{name} {text}" + (f" {result.remark}" if result.remark else ""))
+        print(" ".join(filter(None, (name, text, result.remark, EXPECTED if name in result.expected else ""))))
     if result.compares:
         print(f"lockstep: {result.divergences:,} of {result.commands:,} commands diverge")
     return 1 if result.divergences else 0

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 NOT_EXACT = "not exact (--fast)"
 ILLEGAL = "computed by illegal commands (--lenient)"
+EXPECTED = "not computed: taken from the reference"
 """Stand wherever results of such a run are shown, and in the file that they are written to."""
 
 
@@ -53,6 +54,14 @@ class RunResult(Struct, frozen=True):
     compares: bool
     remark: str = ""
     """Why the outputs are not what the chip computes; empty if they are."""
+    expected: tuple[str, ...] = ()
+    """Names of those that nothing has computed: a dynamic subnet that could not be run."""
+
+    @property
+    def note(self) -> str:
+        """All of that in one line, for a file with the outputs."""
+        expected = f"{', '.join(self.expected)} {EXPECTED}" if self.expected else ""
+        return "; ".join(filter(None, (self.remark, expected)))
 
 
 def run(
@@ -93,6 +102,7 @@ def run(
         debugger.ordinal,
         debugger.machine.backend.compares,
         " ".join(remarks),
+        tuple(name for name in outputs if name in debugger.machine.expected),
     )
 
 
