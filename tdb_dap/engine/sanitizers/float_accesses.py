@@ -87,7 +87,7 @@ class FloatAccesses:
 
     @cached_property
     def watched(self) -> NDArray[np.int8]:
-        """How ``Watched`` is to find a NaN that a command makes, from its only result; 0 if that cannot tell."""
+        """The formats by which ``Watched`` finds a NaN that a command makes in its only result; 0 where it cannot."""
         rows, views = self._rows, self._rows.views
         if not len(views):
             return np.zeros(self._engines.size, np.int8)
