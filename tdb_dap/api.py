@@ -51,7 +51,7 @@ from tdb_dap.targets.validation.self_check import check as self_check
 from tdb_dap.tools.opening import open_debugger
 from tdb_dap.tools.programs import open_program
 
-VERSION = "2.47"
+VERSION = "2.48"
 """Version of this interface, not of the package."""
 
 __all__ = [

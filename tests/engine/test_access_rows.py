@@ -11,7 +11,7 @@ from tdb_dap.engine.commands.commands import Command
 from tdb_dap.engine.hardware.target import Moving
 from tdb_dap.engine.hardware.views import View
 from tdb_dap.engine.program import access_table
-from tdb_dap.engine.program.access_table import AccessRows
+from tdb_dap.engine.program.access_table import CHOSEN, MOVED, AccessRows
 from tdb_dap.engine.program.program import Program
 from tdb_dap.tools.programs import open_program
 from tests.samples import Case, case, cases, typical
@@ -48,6 +48,16 @@ def test_commands_that_pass_time_are_idle() -> None:
     assert all(program.commands[ordinal].name == "arith.copy" for ordinal in program.access_rows.idle)
 
 
+def test_words_of_a_table_are_chosen_and_others_computed() -> None:
+    program = open_program(case("softmax_bm1684_f32").path)
+    words = program.access_rows.words
+    assert sum(command.name == "lut" for command in program.commands) == 4
+    for command in program.commands:
+        if command.has_descriptor and command.engine == "tiu":
+            chosen, moved = command.name == "lut", is_move(command)
+            assert words[command.ordinal] == (CHOSEN if chosen else MOVED if moved else 0), command.asm
+
+
 @pytest.mark.parametrize("of", typical(cases()), ids=lambda c: c.name)
 def test_rows_by_form_are_those_by_description(of: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     program: Program = open_program(of.path)
@@ -61,7 +71,7 @@ def test_rows_by_form_are_those_by_description(of: Case, monkeypatch: pytest.Mon
     assert derived.undefined == described.undefined
     moves = [command for command in program.commands if is_move(command)]
     for rows in (derived, described):
-        assert np.flatnonzero(rows.moves).tolist() == [command.ordinal for command in moves]
+        assert np.flatnonzero(rows.words == MOVED).tolist() == [command.ordinal for command in moves]
         assert rows.idle == {command.ordinal for command in moves if is_idle(command)}
     assert views(derived) == views(described)
     assert [view.core for view in views(derived)] == [view.core for view in views(described)]

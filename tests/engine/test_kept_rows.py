@@ -50,7 +50,7 @@ def assert_same(first: AccessRows, second: AccessRows) -> None:
     first_views, second_views = ([rows.views[number] for number in rows.view.tolist()] for rows in (first, second))
     assert first_views == second_views
     assert (first.undefined, first.illegal) == (second.undefined, second.illegal)
-    np.testing.assert_array_equal(first.moves, second.moves)
+    np.testing.assert_array_equal(first.words, second.words)
 
 
 @pytest.mark.parametrize("case", [*cases(), *of_more_chips()], ids=lambda case: case.name)

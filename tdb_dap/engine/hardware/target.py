@@ -380,6 +380,10 @@ class Moving(Protocol):
         """Whether the results of a command are the words of its only tensor, whatever these are."""
         ...
 
+    def is_choice(self, description: Description) -> bool:
+        """Whether its results are words of one of its tensors, whatever these are, which another one chooses."""
+        ...
+
 
 @runtime_checkable
 class Forming(Protocol):

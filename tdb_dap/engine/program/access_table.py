@@ -32,6 +32,12 @@ LOCAL = SPACES.index(Space.LOCAL)
 Column = NDArray[np.int64]
 _COLUMNS = 9
 
+MOVED = 1
+"""The words of the only tensor that is read."""
+
+CHOSEN = 2
+"""Words of one of those that are read."""
+
 Place = tuple[int, int, int, int, int, int]
 """What encloses an access: space, core, start, stop, lane and lane_stop, as in ``AccessRows``."""
 
@@ -105,8 +111,8 @@ class AccessRows(Struct, frozen=True, dict=True):
     is_write: NDArray[np.bool_]
     view: Column
     views: Views
-    moves: NDArray[np.bool_]
-    """Of each command up to the last that has rows: whether its results are the words of its only tensor."""
+    words: NDArray[np.int8]
+    """Of each command up to the last that has rows: 0, or ``MOVED`` or ``CHOSEN``, of which words its results are."""
     undefined: tuple[tuple[int, str], ...]
     """Ordinals of commands whose operands make no sense, and what is wrong with them."""
     illegal: tuple[tuple[int, str], ...] = ()
@@ -139,7 +145,7 @@ class AccessRows(Struct, frozen=True, dict=True):
             is_writes,
             numbers,
             views,
-            collected.moves(commands, int(ordinals.max(initial=-1)) + 1),
+            collected.words(commands, int(ordinals.max(initial=-1)) + 1),
             tuple(collected.undefined),
             tuple(collected.illegal),
         )
@@ -153,8 +159,8 @@ class AccessRows(Struct, frozen=True, dict=True):
     def idle(self) -> frozenset[int]:
         """Ordinals of commands that move one element onto itself: compilers emit them to pass time."""
         is_single = self.views.which(lambda view: view.size == 1)[self.view]
-        is_single &= self.moves[self.ordinal]
-        rows = np.full((2, self.moves.size), -1)
+        is_single &= self.words[self.ordinal] == MOVED
+        rows = np.full((2, self.words.size), -1)
         for side in (False, True):
             mine = np.flatnonzero(is_single & (self.is_write == side))
             rows[int(side), self.ordinal[mine]] = mine
@@ -190,9 +196,9 @@ class _Collected:
         self._views: list[tuple[int, int, int]] = []
         """Kind, address and core."""
         self._kinds: dict[Hashable, tuple[int, View]] = {}
-        self._moving: list[int] = []
-        """Commands that were described, and move words."""
-        self._is_move: dict[Form, bool] = {}
+        self._alone: dict[int, int] = {}
+        """Of commands that were described which words their results are."""
+        self._of_form: dict[Form, int] = {}
         self._asked: Target | None = None
         self._forming: Forming | None = None
         self._formed: dict[Form, tuple[list[int], list[int], list[Sequence[int]]]] = {}
@@ -234,13 +240,11 @@ class _Collected:
             return
         if command.broken_rule:
             self.illegal.append((command.ordinal, command.broken_rule))
-        is_move = _is_move(command)
-        if is_move:
-            self._moving.append(command.ordinal)
+        words = self._alone[command.ordinal] = _words_of(command)
         if self._describe(command.ordinal, description) and forming is not None and not command.broken_rule:
             forming.meet(description, command.descriptor)
             if (formed := forming.formed(command.kind, command.descriptor, command.core)) is not None:
-                self._is_move[formed[0]] = is_move
+                self._of_form[formed[0]] = words
 
     def _forming_of(self, target: Target) -> Forming | None:
         if target is not self._asked:
@@ -274,16 +278,17 @@ class _Collected:
         key = (*shared, id(view.geometry))
         return self._kinds.setdefault(key, (len(self._kinds), view))[0]
 
-    def moves(self, commands: Sequence[Command], count: int) -> NDArray[np.bool_]:
-        """Of the first ``count`` commands whether each moves words."""
-        moves = np.zeros(count, np.bool_)
-        moves[[ordinal for ordinal in self._moving if ordinal < count]] = True
+    def words(self, commands: Sequence[Command], count: int) -> NDArray[np.int8]:
+        """Of the first ``count`` commands of which words their results are."""
+        words = np.zeros(count, np.int8)
+        for ordinal, which in self._alone.items():
+            if ordinal < count:
+                words[ordinal] = which
         for form, (ordinals, _, _) in self._formed.items():
-            if form not in self._is_move and len(form.reads) == len(form.results) == 1:
-                self._is_move[form] = _is_move(commands[ordinals[0]])
-            if self._is_move.get(form):
-                moves[ordinals] = True
-        return moves
+            if form not in self._of_form and form.reads and len(form.results) == 1:
+                self._of_form[form] = _words_of(commands[ordinals[0]])
+            words[ordinals] = self._of_form.get(form, 0)
+        return words
 
     def columns(self) -> tuple[list[Column], Views]:
         """The columns of all rows, which are in the order of ordinals, and the views that they index."""
@@ -308,10 +313,13 @@ class _Collected:
         return columns, Views(kinds, kind, address, core)
 
 
-def _is_move(command: Command) -> bool:
+def _words_of(command: Command) -> int:
+    """Of which words the results of a command are: ``MOVED``, ``CHOSEN``, or 0 where it computes them."""
     target = command.target
-    is_legal = command.has_descriptor and not command.broken_rule
-    return is_legal and isinstance(target, Moving) and target.is_move(command.description)
+    if not command.has_descriptor or command.broken_rule or not isinstance(target, Moving):
+        return 0
+    description = command.description
+    return MOVED if target.is_move(description) else CHOSEN if target.is_choice(description) else 0
 
 
 def _rows_of_form(form: Form, ordinals: Column, views: Column, first: int) -> Column:

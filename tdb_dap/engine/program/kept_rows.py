@@ -44,7 +44,7 @@ class _File(msgspec.Struct, array_like=True):
     kinds: list[_Kind]
     undefined: tuple[tuple[int, str], ...]
     illegal: tuple[tuple[int, str], ...]
-    moves: bytes
+    words: bytes
 
 
 _COLUMNS = ("ordinal", "space", "core", "start", "stop", "lane", "lane_stop", "is_write", "view")
@@ -105,8 +105,8 @@ def _packed(rows: AccessRows) -> _File:
     views = rows.views
     places = np.stack([views.kind, views.address, views.core])
     kinds = [_kind_of(view) for view in views.kinds]
-    moves = rows.moves.tobytes()
-    return _File(columns.tobytes(), places.tobytes(), kinds, rows.undefined, rows.illegal, moves)
+    words = rows.words.tobytes()
+    return _File(columns.tobytes(), places.tobytes(), kinds, rows.undefined, rows.illegal, words)
 
 
 def _unpacked(file: _File, geometry: Geometry) -> AccessRows:
@@ -118,14 +118,14 @@ def _unpacked(file: _File, geometry: Geometry) -> AccessRows:
         for one in file.kinds
     ]
     views = Views(kinds, kind, address, core)
-    is_write, moves = columns.pop("is_write").astype(np.bool_), np.frombuffer(file.moves, np.int8) != 0
-    if moves.size != int(columns["ordinal"].max(initial=-1)) + 1:
+    is_write, words = columns.pop("is_write").astype(np.bool_), np.frombuffer(file.words, np.int8)
+    if words.size != int(columns["ordinal"].max(initial=-1)) + 1:
         raise ValueError
     return AccessRows(
         **columns,
         is_write=is_write,
         views=views,
-        moves=moves,
+        words=words,
         undefined=file.undefined,
         illegal=file.illegal,
     )

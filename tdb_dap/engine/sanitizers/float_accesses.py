@@ -14,7 +14,7 @@ from tdb_dap.engine.hardware.geometry import Space
 from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.hardware.target import WATCHED_FORMATS, WATCHED_IN_PLACE
 from tdb_dap.engine.hardware.views import Layout, View
-from tdb_dap.engine.program.access_table import SPACES, AccessRows, Column
+from tdb_dap.engine.program.access_table import CHOSEN, MOVED, SPACES, AccessRows, Column
 
 
 class _Tensors(NamedTuple):
@@ -71,19 +71,22 @@ class FloatAccesses:
 
     @property
     def _moving(self) -> NDArray[np.bool_]:
-        """Of each command whether it leaves what one tensor holds, in its format, in another."""
-        views = self._rows.views
+        """Of each command whether it leaves what is in one tensor, in its format, in another."""
+        rows, views, size = self._rows, self._rows.views, self._engines.size
         sources, targets = self._tensors(False), self._tensors(True, self._is_float)
-        moving = self._engines == ENGINES.index("dma")
-        moving[: self._rows.moves.size] |= self._rows.moves
-        moving &= (sources.counts == 1) & (targets.counts == 1)
+        words = np.zeros(size, np.int8)
+        words[: rows.words.size] = rows.words
+        moving = (words == MOVED) | (self._engines == ENGINES.index("dma"))
+        moving = ((moving & (sources.counts == 1)) | (words == CHOSEN)) & (targets.counts == 1)
         if not moving.any():
             return moving
         numbers: dict[str, int] = {}
         formats = np.array([numbers.setdefault(view.dtype.name, len(numbers)) for view in views.kinds])[views.kind]
         is_stream = views.which(lambda view: view.layout is Layout.STREAM)
-        moving &= formats[sources.first] == formats[targets.first]
-        return moving & ~is_stream[sources.first] & ~is_stream[targets.first]
+        read = np.flatnonzero(~rows.is_write & ~is_stream[rows.view])
+        mine = rows.ordinal[read]
+        alike = mine[formats[rows.view[read]] == formats[targets.first[mine]]]
+        return moving & (np.bincount(alike, minlength=size) > 0) & ~is_stream[targets.first]
 
     @cached_property
     def watched(self) -> NDArray[np.int8]:

@@ -417,6 +417,13 @@ class Chip(Struct, frozen=True, dict=True):
             return False
         return is_move(function, bound.fields)
 
+    def is_choice(self, description: Description) -> bool:
+        """Whether its results are words of one of its tensors, whatever these are, which another one chooses."""
+        from tdb_dap.targets.semantics.registry import CHOICES
+
+        bound: Bound = description.binding
+        return self.semantics.get((bound.family.name, bound.fields.sub)) in CHOICES
+
     def illegal(self, description: Description) -> str:
         """The rule of the chip that a command breaks, in words; empty if it is legal."""
         bound: Bound = description.binding

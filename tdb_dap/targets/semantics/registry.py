@@ -99,6 +99,10 @@ COPIES: set[Semantic] = set()
 """Functions whose result is the words of their only tensor, element by element, and which plans take as elements."""
 
 
+CHOICES: set[Semantic] = set()
+"""Functions whose result is words of a tensor that is a table, which the words of another one choose."""
+
+
 def semantics(family: str, *subs: int) -> Callable[[F], F]:
     """Declare that a function computes the given sub types of a family."""
 
@@ -231,6 +235,12 @@ def unpacks(words: Callable[[Array, int, int], tuple[Array, int]]) -> Callable[[
         return function
 
     return declare
+
+
+def chooses(function: F) -> F:
+    """Declare that a function is one of ``CHOICES``."""
+    CHOICES.add(function)
+    return function
 
 
 def copies(function: F) -> F:

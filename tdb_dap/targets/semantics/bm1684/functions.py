@@ -11,9 +11,10 @@ from tdb_dap.targets.kernel.constants import Condition
 from tdb_dap.targets.semantics import special
 from tdb_dap.targets.semantics.bm1684.arithmetic import NEWTON_STEPS
 from tdb_dap.targets.semantics.bm1684.common import refuse, tiu
-from tdb_dap.targets.semantics.registry import Operation
+from tdb_dap.targets.semantics.registry import Operation, chooses
 
 
+@chooses
 @tiu("bm1684.lut", op.LOOKUP)
 def look_up(x: Operation) -> Array:
     """table[index mod 256], 32-bit words."""
