@@ -316,7 +316,7 @@ def test_a_reference_of_nothing_but_nan_passes_nothing_and_accuses_nobody(toy: T
     write_npz(tmp_path / "ref.npz", {name: np.full_like(arrays[name], np.nan)})
     done = check(toy, "--reference", tmp_path / "ref.npz")
     assert done.returncode == 2
-    assert f"not one tensor could be compared; {name}: not comparable: the reference holds only NaN" in done.stderr
+    assert f"not one result could be compared; {name}: not comparable: the reference holds only NaN" in done.stderr
 
 
 def test_without_results_of_ops_before_it_none_is_the_first_at_fault(toy: Toy, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_what_is_taken_from_the_reference_is_not_compared_with_it(tmp_path: Path
         np.savez(tmp_path / "output.npz", gather4_Gather=reference["gather4_Gather"])
     done = command("check", MIXED, "--inputs", MIXED / "input.npz", "--reference", tmp_path / "output.npz")
     assert done.returncode == 2
-    assert "not one tensor could be compared; gather4_Gather: not computed" in done.stderr
+    assert "not one result could be compared; gather4_Gather: not computed" in done.stderr
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def headline(report: Report) -> str:
     if report.stopped:
         return f"stopped before the end: {report.stopped} ({counts})"
     if not failed and not report.judged:
-        return f"nothing was compared: {counts}"
+        return f"no result was compared: {counts}"
     if not failed and weights is not None and weights.differ:
         return f"fail: {counted(weights.differ, 'weight')} of the bmodel not as compiled; {counts}"
     if not failed:
@@ -127,9 +127,10 @@ def weight_notes(report: Report) -> list[str]:
 def nothing_judged(report: Report) -> str:
     """Why a check has no verdict, in one line."""
     inputs = list(dict.fromkeys(row.name for row in report.rows if row.verdict == "pass"))
-    if inputs:
+    notes = shape_notes(report)[:4]
+    if inputs and not notes:
         return f"no result of an op and no output was compared: the reference holds only {', '.join(inputs[:4])}"
-    return "; ".join(["not one tensor could be compared", *shape_notes(report)[:4]])
+    return "; ".join(["not one result could be compared", *notes])
 
 
 def cells(row: Row) -> tuple[str, ...]:
