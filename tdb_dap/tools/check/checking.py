@@ -19,7 +19,7 @@ from tdb_dap.tools.check.results import Looked, Walked, by_layer, unseen_outputs
 from tdb_dap.tools.check.runner import walk
 from tdb_dap.tools.check.schema import RULE, Report, is_accumulated
 from tdb_dap.tools.check.team import Alone, Dask, Team, processes
-from tdb_dap.tools.check.text import nothing_judged
+from tdb_dap.tools.check.text import no_verdict
 from tdb_dap.tools.check.weights import compared_weights, weights_of_op
 from tdb_dap.tools.check.worker import Job, Worker
 from tdb_dap.tools.findings.baseline import Baseline, read_baseline
@@ -55,7 +55,8 @@ class CheckResult(Struct, frozen=True):
         report = self.report
         if report.stopped:
             return f"{report.model}: {report.stopped}"
-        return "" if report.judged or report.failures else f"{report.model}: {nothing_judged(report)}"
+        why = no_verdict(report)
+        return f"{report.model}: {why}" if why else ""
 
     @property
     def is_failure(self) -> bool:

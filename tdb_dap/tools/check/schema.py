@@ -245,6 +245,12 @@ class Report(Measured, frozen=True, kw_only=True):
         """Results of ops and outputs of the net that were compared."""
         return tuple(row for row in self.rows if row.verdict in ("pass", "fail") and row.role != "operand")
 
+    @property
+    def uncomputed(self) -> tuple[str, ...]:
+        """Outputs of subnets that could not be run: the reference's numbers stand for theirs."""
+        mine = (row.name for row in self.rows if row.reason == "from the reference" and row.role != "operand")
+        return tuple(dict.fromkeys(mine))
+
     def count(self, verdict: str) -> int:
         """Number of tensors with this verdict."""
         return sum(row.verdict == verdict for row in self.rows)

@@ -75,6 +75,8 @@ def headline(report: Report) -> str:
         return f"no result was compared: {counts}"
     if not failed and weights is not None and weights.differ:
         return f"fail: {counted(weights.differ, 'weight')} of the bmodel not as compiled; {counts}"
+    if not failed and report.uncomputed:
+        return f"incomplete: {counts}"
     if not failed:
         return f"pass: {counts}"
     first = report.culprit or failed[0]
@@ -124,8 +126,13 @@ def weight_notes(report: Report) -> list[str]:
     return [*lines, *([f"{more:,} more weights differ"] if more else [])]
 
 
-def nothing_judged(report: Report) -> str:
-    """Why a check has no verdict, in one line."""
+def no_verdict(report: Report) -> str:
+    """Why a check has no verdict, in one line; empty if it has one."""
+    if report.failures or (report.judged and not report.uncomputed):
+        return ""
+    if report.judged:
+        reasons = {row.name: row.note for row in report.rows if row.name in report.uncomputed and row.note}
+        return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
     inputs = list(dict.fromkeys(row.name for row in report.rows if row.verdict == "pass"))
     notes = shape_notes(report)[:4]
     if inputs and not notes:
