@@ -78,7 +78,10 @@ def test_a_dynamic_subnet_takes_its_outputs_from_the_reference_and_says_so() -> 
 
 
 def test_what_is_taken_from_the_reference_is_not_compared_with_it(tmp_path: Path) -> None:
-    done = command("check", MIXED, "--inputs", MIXED / "input.npz", "--reference", MIXED / "ref.npz")
+    page = tmp_path / "page.html"
+    files = ("--inputs", MIXED / "input.npz", "--reference", MIXED / "ref.npz", "--report", page)
+    done = command("check", MIXED, *files)
+    assert '"outcome":"drift"' in page.read_text().replace(" ", "")
     assert (done.returncode, "2 taken from the reference" in done.stdout) == (2, True), done.stdout
     assert done.stdout.startswith("incomplete: 3 tensors compared, 0 differ")
     assert "gather4_Gather: not computed" in done.stderr

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tdb_dap.tools.check.schema import ORIGINS, Report, Row
-from tdb_dap.tools.check.text import LAYER_COLUMNS, headline, layer_cells, reason_text, story
+from tdb_dap.tools.check.text import LAYER_COLUMNS, headline, layer_cells, no_verdict, reason_text, story
 from tdb_dap.tools.pages.writing import measured, page
 from tdb_dap.tools.profile import text as profiles
 from tdb_dap.tools.sanitize import text as sanitizers
@@ -46,7 +46,7 @@ def html(report: Report, source: str) -> str:
     data: CheckPage = {
         "kind": "check",
         "title": f"Check of {report.model}",
-        "outcome": "drift" if report.is_accumulated else "fail" if failed else "pass",
+        "outcome": "drift" if report.is_accumulated else "fail" if failed else "drift" if no_verdict(report) else "pass",
         "headline": headline(report),
         "about": about,
         "differing": [
