@@ -39,6 +39,7 @@ def html(report: Report, source: str) -> str:
     """The page. ``source``: text of final.mlir, empty if there is none."""
     ranked = sorted((row for row in report.failures if row.role != "operand" or row.blame), key=_rank)
     failed = report.failures or report.stopped
+    is_drift = report.is_accumulated or (not failed and no_verdict(report) != "")
     about = (
         f"{report.chip}, net {report.net}, {report.commands:,} commands, {report.mode}, {report.seconds:.1f} s, "
         f"{report.tool}. Reference: {', '.join(report.references)}"
@@ -46,7 +47,7 @@ def html(report: Report, source: str) -> str:
     data: CheckPage = {
         "kind": "check",
         "title": f"Check of {report.model}",
-        "outcome": "drift" if report.is_accumulated else "fail" if failed else "drift" if no_verdict(report) else "pass",
+        "outcome": "drift" if is_drift else "fail" if failed else "pass",
         "headline": headline(report),
         "about": about,
         "differing": [
