@@ -294,9 +294,13 @@ def test_an_output_may_come_from_a_file_that_nobody_writes_to() -> None:
             numbers.flags.writeable = False
             return numbers
 
-    debugger = tdb_dap.open(MIXED, inputs=MIXED / "input.npz")
-    debugger.machine.sources = [Mapped()]
+    debugger = tdb_dap.open(MIXED, inputs=MIXED / "input.npz", reference=MIXED / "ref.npz")
     assert debugger.run().reason == "end"
+    assert debugger.machine.expected["gather4_Gather"]
+    debugger.machine.sources = [Mapped()]
+    debugger.restart()
+    assert debugger.run().reason == "end"
+    assert not debugger.machine.expected["gather4_Gather"], "it is known from somebody who has computed it"
     (output,) = (tensor for tensor in debugger.program.outputs if tensor.name == "gather4_Gather")
     with np.load(MIXED / "runtime.npz") as truth:
         assert np.array_equal(output.dtype.decode(debugger.machine.read(output.view)), truth[output.name])

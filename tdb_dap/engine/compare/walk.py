@@ -168,7 +168,7 @@ class Walk(Observer):
             made = partial(Checked, 0, opcode, tensor.name, role, index, dtype.name, ordinal, ordinal)
             if reference.tolerances.excepts(tensor.name) or tensor.name in inspector.excepted:
                 self._found(Gathered(made("excepted")))
-            elif tensor.name in inspector.machine.expected:
+            elif inspector.machine.expected.get(tensor.name):
                 self._found(Gathered(made("unknown", "from the reference", _FROM_REFERENCE)))
             elif actual.size != math.prod(shape):
                 self._found(Gathered(made("unknown", "other size", misfit(shape, actual.shape))))
@@ -222,7 +222,7 @@ class Walk(Observer):
             return Gathered(made("excepted"))
         if key in self._doubtful and reference is not None and reference.shape(name) is not None:
             return Gathered(made("unknown", "not certain", "which commands compute which part of it is not certain"))
-        if name in inspector.machine.expected:
+        if inspector.machine.expected.get(name):
             return Gathered(made("unknown", "from the reference", _FROM_REFERENCE))
         if assembly is None or reference is None:
             return Gathered(made("unknown", *_reason(inspector, value)))

@@ -63,7 +63,7 @@ class ByteRanges(Struct, frozen=True, eq=False):
 
     @classmethod
     def in_first_lane(cls, view: View) -> ByteRanges | None:
-        """The bytes of a view in the first of its lanes, where each segment begins; None if they are not apart."""
+        """The bytes of a view in the first of its lanes, where each segment begins; None where one is in one lane."""
         if view.dtype.per_byte > 1 or not all(part.lane_axis is not None for part in view.segments):
             return None
         parts = [

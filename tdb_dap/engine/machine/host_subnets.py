@@ -45,14 +45,14 @@ class Source(Protocol):
 class Outcome(Struct, frozen=True):
     """Stored words that a subnet leaves in views; ``note``: what the user has to know about them.
 
-    ``shapes``: tensors that turned out smaller than the room they have, by name; ``expected``: names of those that
-    nobody has computed.
+    ``shapes``: tensors that turned out smaller than the room they have, by name; ``expected``: of each whether it
+    was not computed, but is what it should be.
     """
 
     writes: tuple[tuple[View, Array], ...]
     note: str = ""
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    expected: tuple[str, ...] = ()
+    expected: Mapping[str, bool] = field(default_factory=dict)
 
 
 def on_the_host(info: SubnetInfo, name: str, bmodel: ModelFile, memory: Memory) -> Outcome:
@@ -107,7 +107,7 @@ def known_elsewhere(info: SubnetInfo, name: str, memory: Memory, sources: Sequen
         if len(pairs) == len(outputs):
             writes = tuple(_words(tensor, memory, _stored(tensor, numbers)) for tensor, numbers in pairs)
             note = f"subnet {info.id} ({name}) is dynamic: {_listed(outputs)} from {source.title}"
-            expected = tuple(tensor.name for tensor in outputs) if source.is_expected else ()
+            expected = {tensor.name: source.is_expected for tensor in outputs}
             return Outcome(writes, note, _smaller(pairs), expected)
     reasons = "".join(f" ({source.reason})" for source in sources if source.reason)
     raise NotSimulated(

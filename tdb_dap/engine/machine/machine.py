@@ -58,7 +58,7 @@ class Machine:
     where it has not left what was recorded.
     ``sources``: who knows the outputs of subnets that cannot be computed, the first that counts first; ``listener``:
     told where they were used, and of edits; ``shapes``: tensors that turned out smaller than the room they have;
-    ``expected``: names of those that were not computed, but taken from the reference.
+    ``expected``: of those that a source gave, whether it is the reference and they were not computed.
     ``accesses``: which commands read and write which bytes, edits included.
     """
 
@@ -90,7 +90,7 @@ class Machine:
         self._inputs: dict[str, Array] = {}
         self.sources: list[Source] = []
         self.shapes: dict[str, tuple[int, ...]] = {}
-        self.expected: set[str] = set()
+        self.expected: dict[str, bool] = {}
         self.ordinal = 0
         self._initialise()
 

@@ -35,7 +35,7 @@ _WINDOWS = range(1, 33), range(33, 97), range(97, 225), range(225, 513)
 """Accesses after one, among which the next of the same bytes mostly is."""
 
 _PAIRS_AT_ONCE = 1 << 18
-"""Of accesses that are compared: so many fit into the caches of a processor."""
+"""Pairs of accesses that are compared at once: more do not stay in the caches of a processor."""
 
 
 def unused(program: Program) -> Iterator[Finding]:

@@ -55,7 +55,7 @@ class RunResult(Struct, frozen=True):
     remark: str = ""
     """Why the outputs are not what the chip computes; empty if they are."""
     expected: tuple[str, ...] = ()
-    """Names of those that nothing has computed: a dynamic subnet that could not be run."""
+    """Names of those that were not computed: a dynamic subnet could not be run."""
 
     @property
     def note(self) -> str:
@@ -102,7 +102,7 @@ def run(
         debugger.ordinal,
         debugger.machine.backend.compares,
         " ".join(remarks),
-        tuple(name for name in outputs if name in debugger.machine.expected),
+        tuple(name for name in outputs if debugger.machine.expected.get(name)),
     )
 
 

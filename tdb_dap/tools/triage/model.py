@@ -117,7 +117,7 @@ def run(
         is_judged = not is_made_in_run or _knows_ops(debugger.program)
         try:
             names = chosen(["all"]) if is_judged else {}
-            if is_made_in_run:  # nobody has asked for what a recording cannot tell
+            if is_made_in_run:  # what a recording cannot tell was not asked for
                 names.pop(HAZARD, None)
             sanitizers = made(names, [])
             races = Races(known_ahead(debugger, sanitizers.values()))
