@@ -24,7 +24,7 @@ class Recorder(Observer):
 
     ``arrays``: name -> float32, dequantised, in the shape of the whole tensor; zeros where nothing was written. Of
     parts that are written twice (borders of slices, several cores) the later one counts. Tensors in local memory of ops
-    whose commands are not known for certain are left out.
+    whose commands are not known for certain are left out, and what was taken from a reference.
     """
 
     def __init__(self) -> None:
@@ -43,14 +43,15 @@ class Recorder(Observer):
                 self._take(inspector, value)
 
     def finished(self, inspector: Inspector) -> None:
-        for name, array in inspector.outputs().items():
+        computed = {n: a for n, a in inspector.outputs().items() if not inspector.machine.expected.get(n)}
+        for name, array in computed.items():
             self.arrays.setdefault(name, np.asarray(array, np.float32))
 
     def _take(self, inspector: Inspector, value: MappedTensor) -> None:
         name = layer_names(value.name)[-1]
         if name != value.name and name in self._computed:
             return  # a copy in local memory of what an op has computed
-        if value.view is None or value.rearranged:
+        if value.view is None or value.rearranged or inspector.machine.expected.get(value.name):
             return
         array = self.arrays.get(name)
         if array is None:
