@@ -19,7 +19,7 @@ from tdb_dap.errors import BadAccess, NotSimulated
 if TYPE_CHECKING:
     from tdb_dap.engine.commands.commands import Command, Commands
 
-_CHUNK = 128
+_CHUNK = 16
 """Commands that are looked at at once."""
 
 _SPACES = list(Space)

@@ -74,11 +74,11 @@ def make(name: str, form: Form, rules: Rules) -> Made:
     ``name``: the command in the errors of what is not simulated.
     """
     function = function_of(name, form.bound, rules)
-    results = {role: Tensor(view) for role, view in form.bound.results.items() if isinstance(view, View)}
+    results = {role: Tensor.of(view) for role, view in form.bound.results.items() if isinstance(view, View)}
     (role, result), *others = results.items()
     packed = _packed(function, form)
     operands = form.bound.operands if packed is None else {packed.role: _in_a_row(result.view)}
-    tensors = {name: Tensor(view) for name, view in operands.items() if isinstance(view, View)}
+    tensors = {name: Tensor.of(view) for name, view in operands.items() if isinstance(view, View)}
     if not all(each.has_apart() for each in results.values()):
         raise Unplanned("elements of the result that overlap")
     calls: list[ElementsRecord] = []

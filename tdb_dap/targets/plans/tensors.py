@@ -18,6 +18,8 @@ _LARGEST = 1 << 28
 """Bytes of a tensor, each counted as often as it is read."""
 _REACH = 1 << 32
 """Bytes that a tensor may reach over."""
+_NOWHERE = zeros(1 << 25)
+"""Where tensors are taken to be that reach over no more: it is never written, and no plan has an address in it."""
 
 Index = tuple[slice, ...]
 
@@ -41,7 +43,15 @@ _COPIES = np.lib.NumpyVersion(np.__version__) < "2.1.0"
 
 
 class Tensor:
-    """A tensor in separate memory, laid out as on the chip, at the first byte of its lane."""
+    """A tensor in memory that nobody reads, laid out as on the chip, at the first byte of its lane."""
+
+    @classmethod
+    def of(cls, view: View) -> Tensor:
+        """The tensor of a view: one for all that differ in their address only, and begin in the same lane."""
+        shared, shift = template(view)
+        if shift or shared.stop - shared.start > _NOWHERE.size:
+            return cls(view)
+        return shared.once(f"tensor in {view.space.name}", lambda: cls(view))
 
     def __init__(self, view: View) -> None:
         if view.dtype.per_byte > 1 or view.layout is Layout.STREAM or view.lane_mask is not None:
@@ -53,14 +63,14 @@ class Tensor:
         self.view = view
         self._shared = shared
         self.segments: Sequence[Segment] = parts_of(view) if shift else shared.once("parts", lambda: parts_of(view))
-        self._memory = zeros(stop - start)
+        memory = _NOWHERE if stop - start <= _NOWHERE.size else zeros(stop - start)
         dtype = view.dtype.bits_dtype
         self.pieces: list[tuple[Index, Array]] = [
-            (part.index, np.ndarray(part.shape, dtype, self._memory, part.offset - start, part.strides))
+            (part.index, np.ndarray(part.shape, dtype, memory, part.offset - start, part.strides))
             for part in self.segments
         ]
         self.low, self.high = start - view.address, stop - view.address
-        pointer: int = self._memory.__array_interface__["data"][0]
+        pointer: int = memory.__array_interface__["data"][0]
         self.origin = pointer - self.low
         self.pieces = [(index, _plain(piece, index)) for index, piece in self.pieces]
         only = self.pieces[0][1] if len(self.pieces) == 1 else None
