@@ -109,7 +109,7 @@ def test_a_run_that_stops_early_still_says_what_was_found(tmp_path: Path) -> Non
         await ask("open", context=str(context), inputs=f"{context}/input.npz")
         text = await ask("sanitize")
         assert "error [bounds] B5 of tpu.Active mul10_Mul (line 25): B5 tsbc.s_bc reads 40 bytes" in text
-        assert "the run did not reach its end: command 9 (B5 tsbc.s_bc)" in text
+        assert "the run did not reach its end: command 9 (B5 tsbc.s_bc, line 25 of final.mlir)" in text
 
     talk(tmp_path, story)
 

@@ -164,10 +164,8 @@ class Diverging(Observer):
         text = inspector.machine.divergence
         if text is None:
             return None
-        where = f"command {command.ordinal} ({command.token} {command.name})"
-        return Finding(
-            "divergence", "The vendor's simulator computes another result", f"{where}: {text}", command.ordinal
-        )
+        text = f"{command.place}: {text}"
+        return Finding("divergence", "The vendor's simulator computes another result", text, command.ordinal)
 
 
 CHECKS: tuple[Filter, ...] = (

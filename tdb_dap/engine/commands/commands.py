@@ -191,6 +191,12 @@ class Command:
         return self._commands.lines_of(self.ordinal)
 
     @property
+    def place(self) -> str:
+        """Which command it is, and where its op stands, for errors."""
+        line = f", line {self.mlir_lines[0]} of final.mlir" if self.mlir_lines else ""
+        return f"command {self.ordinal} ({self.token} {self.name}{line})"
+
+    @property
     def short_token(self) -> str:
         """Short name within its core: B23 (TIU), D465 (DMA), M7 (system DMA)."""
         return f"{_LETTERS.get(self.engine, 'S')}{self.id}"

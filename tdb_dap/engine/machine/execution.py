@@ -24,7 +24,7 @@ def execute(command: Command, backend: Backend, memory: Memory) -> Outcome:
     except (NotSimulated, BadAccess, BackendFailed) as error:
         if isinstance(error, NotSimulated) and error.ordinal is not None:
             raise
-        text = f"command {command.ordinal} ({command.token} {command.name}): {error}"
+        text = f"{command.place}: {error}"
         if isinstance(error, BackendFailed):
             raise BackendFailed(text) from None
         raise NotSimulated(text, command.ordinal) from None

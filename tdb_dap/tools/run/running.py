@@ -89,7 +89,8 @@ def run(
     if stop.finding is not None:
         if stop.finding.filter == BACKEND_FAILED:
             raise TdbError(f"{stop.finding.details[0]}; --backend numpy does without it")
-        raise TdbError(stop.text)
+        is_illegal = debugger.ordinal < len(program.commands) and program.commands[debugger.ordinal].broken_rule
+        raise TdbError(f"{stop.text}; --lenient computes it all the same" if is_illegal else stop.text)
     outputs = debugger.outputs(raw=options.raw)
     remarks = [NOT_EXACT] if options.fast else []
     if options.lenient and program.access_rows.illegal:
@@ -120,7 +121,7 @@ class _Divergences(Observer):
         text = inspector.machine.divergence
         if text is not None:
             self.count += 1
-            self._show(f"command {command.ordinal} ({command.token} {command.name}): {text}")
+            self._show(f"{command.place}: {text}")
 
 
 class _Follower(Listener):
