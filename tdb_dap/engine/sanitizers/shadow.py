@@ -230,8 +230,13 @@ class Shadow:
 
 
 def _has_marks(words: Array) -> bool:
-    """Whether some word is not 0; NumPy's ``any`` makes truth values of all first, and takes its time for a few."""
-    return any(words.tobytes()) if words.nbytes <= _FEW else bool(words.max(initial=0))
+    """Whether some word is not 0; NumPy's ``any`` makes truth values of all first, and takes its time for a few.
+
+    Most marks are in all lanes alike: where there are any, the first lane tells.
+    """
+    if words.nbytes <= _FEW:
+        return any(words.tobytes())
+    return bool(words[0].max(initial=0)) or (len(words) > 1 and bool(words[1:].max(initial=0)))
 
 
 def _steps(view: View) -> tuple[object, ...] | None:
