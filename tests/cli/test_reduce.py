@@ -218,7 +218,9 @@ def test_what_does_not_fail_alone_gives_exit_code_1(
     done = tdb_dap("reduce", toy.context, "-o", tmp_path / "case", "--quiet")
     assert done.returncode == 1, done.stderr
     assert "could not be reduced: up to 3 ops of any stage do not fail alone like the whole model" in done.stdout
-    assert "whether they fail alone has not been shown" in (tmp_path / "case" / "README.md").read_text("utf-8")
+    text = (tmp_path / "case" / "README.md").read_text("utf-8")
+    assert "whether they fail alone has not been shown" in text
+    assert "`expected.npz`: the right results\n" in text
 
 
 @pytest.mark.parametrize(
@@ -282,6 +284,9 @@ def test_usual_words_of_notes_are_handed_on() -> None:
         "--excepts": "conv1_Conv,fc.2",
         "--q_group_size": "64",
     }
+    for words in ("--mlir whole.mlir --tolerance -1,-9 --debug", "--mlir=whole.mlir --tolerance=-1,-9 --debug"):
+        own = deploy_options(shlex.split(words), {"--mlir": "reduced.mlir", "--tolerance": "0.0,-9.0"})
+        assert list(own) == [("--mlir", "reduced.mlir"), ("--tolerance", "0.0,-9.0"), ("--debug", "")]
 
 
 @pytest.mark.parametrize(

@@ -112,11 +112,12 @@ def deploy_options(words: Sequence[str], own: Mapping[str, str] = MappingProxyTy
     """
     rest = iter(words)
     for word in rest:
-        if word in own:
-            next(rest, "")
-            yield word, own[word]
-            continue
         option, equals, value = word.partition("=")
+        if option in own:
+            if not equals:
+                next(rest, "")
+            yield option, own[option]
+            continue
         if option in FLAGS and not equals:
             yield option, ""
             continue

@@ -47,6 +47,7 @@ def readme(
     """
     main = case.main
     shapes = [f"{name} {list(array.shape)}" for name, array in main.given().items()]
+    has_wrong = (folder / "actual.npz").is_file()
     lines = [f"# {triage.tensor}", "", triage.sentence, ""]
     if result is not None:
         lines += [f"Reduced to {len(main.ops)} op(s), {', '.join(main.titles)}: {result.sentence}", ""]
@@ -62,7 +63,7 @@ def readme(
     lines += [
         "- `reproduce.sh`: compiles and runs it; `tdb-dap triage .` then reports the fault",
         f"- `inputs.npz`: {', '.join(shapes)}{'; ' + numbers if numbers else ''}",
-        "- `expected.npz`: the right results; `actual.npz`: those that are wrong",
+        f"- `expected.npz`: the right results{'; `actual.npz`: those that are wrong' if has_wrong else ''}",
         "",
     ]
     return "\n".join([*lines, *_shown(folder, triage.tensor)])
