@@ -52,6 +52,10 @@ class Undefined(NotSimulated):
     """A command holds a code that its chip does not define."""
 
 
+class Illegal(NotSimulated):
+    """A command breaks a rule of its chip."""
+
+
 _HINTS = {
     errno.EMFILE: "close some, or raise the limit (ulimit -n)",
     errno.ENFILE: "close some programs",

@@ -118,7 +118,8 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         unknown = re.search("unrecognized arguments:.*?(--[^ =]+)", message)
-        hint = _near(unknown[1], self._option_string_actions) if unknown is not None else ""
+        options = [name for name in self._option_string_actions if name != "--help"]  # which is said anyway
+        hint = _near(unknown[1], options) if unknown is not None else ""
         raise BadInput(f"{message}{hint}; see {self.prog} --help")
 
 

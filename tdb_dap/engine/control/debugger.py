@@ -16,10 +16,10 @@ from tdb_dap.engine.control.inspector import Inspector
 from tdb_dap.engine.control.listener import Listener
 from tdb_dap.engine.control.observers import Announcer, Observer
 from tdb_dap.engine.control.stepping import Stepper, Unit
-from tdb_dap.engine.control.stops import BACKEND_FAILED, NOT_SIMULATED, Finding, Reason, Stop
+from tdb_dap.engine.control.stops import BACKEND_FAILED, ILLEGAL, NOT_SIMULATED, Finding, Reason, Stop
 from tdb_dap.engine.control.watched_changes import changes_text
 from tdb_dap.engine.machine.machine import MachineListener
-from tdb_dap.errors import BackendFailed, BadExpression, NotSimulated, is_internal, sentence
+from tdb_dap.errors import BackendFailed, BadExpression, Illegal, NotSimulated, is_internal, sentence
 from tdb_dap.system.interruption import Interrupted, asking
 
 if TYPE_CHECKING:
@@ -416,7 +416,8 @@ class Debugger:
     def _cannot(self, error: NotSimulated | BackendFailed) -> Stop:
         """A stop before a command that cannot be executed, or that the backend did not survive."""
         if isinstance(error, NotSimulated):
-            finding = Finding(NOT_SIMULATED, "Not simulated", str(error), self.ordinal)
+            title = ILLEGAL if isinstance(error, Illegal) else "Not simulated"
+            finding = Finding(NOT_SIMULATED, title, str(error), self.ordinal)
         else:
             self.machine.fall_back()
             text = f"{error}; from here on the built-in simulator executes"

@@ -13,6 +13,9 @@ from tdb_dap.engine.rendering import html
 NOT_SIMULATED = "not simulated"
 """Name of the finding at a command that the backend cannot execute."""
 
+ILLEGAL = "The chip has no such command"
+"""Title of a finding about a command that breaks a rule of its chip."""
+
 BACKEND_FAILED = "backend"
 """Name of the finding where the backend is lost and the session goes on with the target's own semantics."""
 

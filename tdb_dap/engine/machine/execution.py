@@ -12,7 +12,7 @@ from tdb_dap.engine.machine.backend import Backend
 from tdb_dap.engine.machine.branches import Branches
 from tdb_dap.engine.machine.undo_log import Outcome
 from tdb_dap.engine.program.program import Program
-from tdb_dap.errors import BackendFailed, BadAccess, NotSimulated
+from tdb_dap.errors import BackendFailed, BadAccess, Illegal, NotSimulated
 
 
 def execute(command: Command, backend: Backend, memory: Memory) -> Outcome:
@@ -27,7 +27,7 @@ def execute(command: Command, backend: Backend, memory: Memory) -> Outcome:
         text = f"{command.place}: {error}"
         if isinstance(error, BackendFailed):
             raise BackendFailed(text) from None
-        raise NotSimulated(text, command.ordinal) from None
+        raise (Illegal if isinstance(error, Illegal) else NotSimulated)(text, command.ordinal) from None
 
 
 def compute_subnet(

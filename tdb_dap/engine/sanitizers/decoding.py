@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tdb_dap.engine.commands.commands import ENGINES
-from tdb_dap.engine.control.stops import Finding
+from tdb_dap.engine.control.stops import ILLEGAL, Finding
 from tdb_dap.engine.hardware.runs import distinct
 from tdb_dap.engine.sanitizers.finding_text import title_of
 
@@ -36,7 +36,7 @@ def legality(program: Program) -> Iterator[Finding]:
     """One finding for each illegal command, in the order of execution."""
     for ordinal, text in program.access_rows.illegal:
         command = program.commands[ordinal]
-        yield Finding(LEGAL, "The chip has no such command", f"{title_of(command)}: {text}", ordinal, (command.asm,))
+        yield Finding(LEGAL, ILLEGAL, f"{title_of(command)}: {text}", ordinal, (command.asm,))
 
 
 def _set_bits(program: Program) -> Iterator[tuple[int, str]]:

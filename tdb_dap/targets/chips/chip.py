@@ -27,7 +27,7 @@ from tdb_dap.engine.hardware.target import (
     Words,
 )
 from tdb_dap.engine.hardware.views import Layout, View
-from tdb_dap.errors import NotSimulated
+from tdb_dap.errors import Illegal, NotSimulated
 from tdb_dap.targets.chips.observed_forms import ObservedForms
 from tdb_dap.targets.chips.static_tables import Table, fill, size_of_tables
 from tdb_dap.targets.chips.vendor_library import VendorLibrary
@@ -403,7 +403,7 @@ class Chip(Struct, frozen=True, dict=True):
         broken = self._broken_rule(bound)
         if broken:
             function_of(description.name, bound, self.rules)  # one that is not simulated at all is named as such
-            raise NotSimulated(f"{description.name} is illegal: {broken}")
+            raise Illegal(f"{description.name} is illegal: {broken}")
         execute(description.name, bound, memory, self.rules)
 
     def is_move(self, description: Description) -> bool:

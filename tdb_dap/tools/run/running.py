@@ -10,7 +10,7 @@ from msgspec import Struct
 from tdb_dap.engine.control.listener import Listener
 from tdb_dap.engine.control.observers import NEVER, Observer
 from tdb_dap.engine.control.plugin_observers import add_observers
-from tdb_dap.engine.control.stops import BACKEND_FAILED
+from tdb_dap.engine.control.stops import BACKEND_FAILED, ILLEGAL
 from tdb_dap.engine.expressions.values import Value
 from tdb_dap.errors import TdbError
 from tdb_dap.system.progress import SILENT, Progress
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tdb_dap.tools.hashes.recording import Hashes
 
 NOT_EXACT = "not exact (--fast)"
-ILLEGAL = "computed by illegal commands (--lenient)"
+NOT_LEGAL = "computed by illegal commands (--lenient)"
 EXPECTED = "not computed: taken from the reference"
 """Stand wherever results of such a run are shown, and in the file that they are written to."""
 
@@ -89,12 +89,12 @@ def run(
     if stop.finding is not None:
         if stop.finding.filter == BACKEND_FAILED:
             raise TdbError(f"{stop.finding.details[0]}; --backend numpy does without it")
-        is_illegal = debugger.ordinal < len(program.commands) and program.commands[debugger.ordinal].broken_rule
-        raise TdbError(f"{stop.text}; --lenient computes it all the same" if is_illegal else stop.text)
+        hint = "; --lenient computes it all the same" if stop.finding.title == ILLEGAL else ""
+        raise TdbError(f"{stop.text}{hint}")
     outputs = debugger.outputs(raw=options.raw)
     remarks = [NOT_EXACT] if options.fast else []
     if options.lenient and program.access_rows.illegal:
-        remarks.append(ILLEGAL)
+        remarks.append(NOT_LEGAL)
     return RunResult(
         outputs,
         {name: Value(name, array.view).text() for name, array in outputs.items()},
