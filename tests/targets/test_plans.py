@@ -448,9 +448,7 @@ def test_sums_that_are_shifted_beyond_64_bits_have_no_plan(amount: int) -> None:
 
 def test_a_function_that_asks_for_an_address_or_a_register_has_no_plan() -> None:
     _, _, description = requantised(chip_named("BM1684X").leniently(), 0, 4096)
-    fields = PlacelessFields(
-        description.binding.fields, {"opd0_addr", "res0_n"}, frozenset({"opd0_addr"}), {}, NoRegisters()
-    )
+    fields = PlacelessFields(description.binding.fields, frozenset({"opd0_addr"}), {}, NoRegisters())
     assert fields.res0_n == 1
     with pytest.raises(Unplanned):
         _ = fields.opd0_addr

@@ -50,7 +50,7 @@ class ObservedForms:
             return
         try:
             addresses = addresses_of(bound, encoding)
-            numbers, shape = form_of(bound, encoding, addresses, NoRegisters()).numbers, addresses.shape
+            numbers, shape = form_of(bound, addresses, NoRegisters()).numbers, addresses.shape
             if shape.needs_registers:
                 raise Unplanned("an address in a register")
         except _ERRORS:

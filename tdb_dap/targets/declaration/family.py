@@ -99,6 +99,16 @@ class Family(Struct, frozen=True, dict=True):
         return self.text.split("\n")[0]
 
     @cached_property
+    def rows(self) -> Mapping[str, Row]:
+        """Operands and results by role."""
+        return dict((*self.operands, *self.results))
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """Roles as sentences name them."""
+        return {role: role.replace("_", " ") for role in self.rows}
+
+    @cached_property
     def hidden(self) -> frozenset[str]:
         """Roles that the listing leaves out."""
         return frozenset(role for role, row in self.operands if row.hidden)

@@ -24,12 +24,11 @@ def broken_rule(bound: Bound, engine: str) -> str:
 
 
 def _broken(bound: Bound, engine: str) -> Iterator[str]:
-    rows = (*bound.family.operands, *bound.family.results)
-    for role, row in rows:
+    for role, row in bound.family.rows.items():
         view = bound.results.get(role) if row.is_result else bound.operands.get(role)
         if not isinstance(view, View):
             continue
-        title = role.replace("_", " ")
+        title = bound.family.titles[role]
         if engine == "tiu":
             if min(view.shape, default=1) < 1:
                 yield f"its {title} has no elements: {view.memref}"

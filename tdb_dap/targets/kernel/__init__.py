@@ -14,6 +14,7 @@ from ctypes import Array as CArray
 from ctypes import addressof, sizeof
 from functools import cache
 from pathlib import Path
+from struct import Struct
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -153,6 +154,10 @@ def fill_stored(record: StoredRecord, words: Array, format: int, source: int, sh
 _SIZES = tuple(sizeof(each) for each in (StoredRecord, TensorRecord, ElementsRecord, StepRecord, ProductRecord))
 
 
+_TENSOR = Struct("=3q2i")
+"""A ``TensorRecord`` as bytes: many plans have three."""
+
+
 class Product(NamedTuple):
     """The record of a product, and the arrays that it has by their offsets."""
 
@@ -178,9 +183,9 @@ def block(
         for stored in (*call.operand[: call.operands], call.table):
             _count_from(stored, origins)
         call.to.data = call.to.data - origins[-1] & _WORD
-    record = PlanRecord(sizes=_SIZES, lane_bytes=lane_bytes, tensors=len(tensors), elements=len(elements))
-    table = (TensorRecord * len(tensors))(*[TensorRecord(*each) for _, *each in tensors])
-    parts = [bytes(record), bytes(table), b"".join([bytes(call) for call in elements])]
+    record = PlanRecord(_SIZES, lane_bytes, len(tensors), len(elements))
+    table = b"".join([_TENSOR.pack(*each) for _, *each in tensors])
+    parts = [bytes(record), table, b"".join([bytes(call) for call in elements])]
     record.tensor = sizeof(record)
     record.element = record.tensor + len(parts[1])
     if product is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, NoReturn
 
 from tdb_dap.engine.hardware.geometry import Geometry, Space
@@ -99,13 +98,13 @@ class PlacelessFields(Fields):
     def __init__(
         self,
         fields: Fields,
-        names: AbstractSet[str],
         without: frozenset[str],
         locations: Mapping[str, Located],
         registers: Registers,
     ) -> None:
-        own = fields.__dict__
-        values = {name: own[name] for name in names - without if name in own}
+        values = fields.__dict__.copy()
+        for name in without:
+            values.pop(name, None)
         super().__init__(values, fields.sub, fields.geometry, 0, registers, fields.conventions)
         self.__dict__.update({f"{side} located": location for side, location in locations.items()})
         self.without = without
@@ -181,6 +180,7 @@ class Encoding:
     def __init__(self, instruction: Instruction, names: Mapping[str, str], ids: frozenset[str]) -> None:
         self.instruction = instruction
         self.names = names
+        self._bits: dict[str, tuple[int, int]] = {}
         self.ids = frozenset(shared for shared, own in names.items() if own in ids)
         self.mask = (1 << 8 * instruction.size) - 1
         for shared in self.ids:
@@ -189,8 +189,11 @@ class Encoding:
 
     def bits(self, name: str) -> tuple[int, int]:
         """The first bit of a field, by its shared name, and its mask."""
-        _, bit, width = self.instruction.by_name[self.names[name]]
-        return bit, (1 << width) - 1
+        known = self._bits.get(name)
+        if known is None:
+            _, bit, width = self.instruction.by_name[self.names[name]]
+            known = self._bits[name] = bit, (1 << width) - 1
+        return known
 
 
 class Addresses(NamedTuple):
@@ -210,8 +213,7 @@ def addresses_of(bound: Bound, encoding: Encoding) -> Addresses:
     family, real = bound.family, bound.fields
     if not bound.results:
         raise Unplanned("no result")
-    rows = dict((*family.operands, *family.results))
-    fields, sides = set[str](), dict[str, Located]()
+    rows, fields, sides = family.rows, set[str](), dict[str, Located]()
     slots: list[AddressSlot] = []
     numbers: dict[str, int] = {}
     mask = encoding.mask
@@ -241,13 +243,13 @@ class Form(NamedTuple):
     """The slot of each tensor, by role."""
 
 
-def form_of(bound: Bound, encoding: Encoding, addresses: Addresses, registers: Registers) -> Form:
+def form_of(bound: Bound, addresses: Addresses, registers: Registers) -> Form:
     """The form of a command; Unplanned where addresses say anything but where tensors are.
 
     ``registers``: as the function that computes it sees them.
     """
     family, real = bound.family, bound.fields
-    placeless = PlacelessFields(real, encoding.names.keys(), addresses.fields, addresses.sides, registers)
+    placeless = PlacelessFields(real, addresses.fields, addresses.sides, registers)
     operands = _bound_again(dict(family.operands), bound.operands, placeless)
     results = _bound_again(dict(family.results), bound.results, placeless)
     return Form(BoundForm(family, placeless, operands, results, bound.kind), addresses.numbers)

@@ -162,7 +162,7 @@ class Known:
             alike = kind, shape, word, tensors_in_lanes(bound)
             if (known := self._alike.get(alike)) is not None:
                 return shape, known
-            form = form_of(bound, encoding, addresses, registers)
+            form = form_of(bound, addresses, registers)
             name = self._chip.name(kind)
             if self._chip.refuse(name, form.bound) & form.bound.fields.without:
                 raise Unplanned("an address that is refused where it is not zero")
