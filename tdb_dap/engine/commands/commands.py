@@ -192,7 +192,7 @@ class Command:
 
     @property
     def place(self) -> str:
-        """Which command it is, and where its op stands, for errors."""
+        """The command and the line of its op, as errors name them."""
         line = f", line {self.mlir_lines[0]} of final.mlir" if self.mlir_lines else ""
         return f"command {self.ordinal} ({self.token} {self.name}{line})"
 
