@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tdb_dap.engine.hardware.dtypes import Array
 from tdb_dap.engine.machine.npz import read_npz, write_npz
@@ -22,6 +23,7 @@ from tdb_dap.tools.triage.calibration import is_of_model
 from tdb_dap.tools.triage.outputs import differing_output, outputs_of
 from tdb_dap.tools.triage.schema import Triage
 from tdb_dap.tools.triage.stages import Stage
+from tdb_dap.tools.triage.text import lines
 from tests.command_line import tdb_dap
 from tests.samples import case
 from tests.triage_case import Compiled
@@ -318,6 +320,8 @@ def test_a_missing_dependency_is_a_fault_whatever_the_numbers_are(toy: Compiled)
     found = triage(toy.context)
     assert (found.verdict, found.stage, found.tensor) == ("fault", "bmodel", "mul10_Mul")
     assert "B59" in found.sanitizers[0]
+    alike = replace(found, sanitizers=("B1 ends in lane 7", "B23 ends in lane 8", "B4 begins"))
+    assert "  B1 ends in lane 7; 1 more like it\n  B4 begins" in "\n".join(lines(alike))
     assert found.command.startswith(f"tdb-dap sanitize {toy.context}")
 
 

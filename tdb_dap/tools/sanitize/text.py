@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from tdb_dap.engine.rendering.printable import first_of, table_row
-from tdb_dap.system.patterns import pattern
+from tdb_dap.engine.rendering.printable import first_of, table_row, without_numbers
 from tdb_dap.tools.sanitize.schema import CommandPlace, SanitizerFinding, SanitizerReport
-
-_NUMBER = pattern(r"(?:0x[0-9a-f]+|\d[\d,]*)(?:\.(?:0x[0-9a-f]+|\d+))?")
 
 
 def headline(report: SanitizerReport) -> str:
@@ -35,7 +32,7 @@ def lines(report: SanitizerReport, known: Collection[int] = ()) -> Iterator[str]
     alike: dict[tuple[str, ...], list[SanitizerFinding]] = {}
     for number, finding in enumerate(report.findings):
         severity: str = "note: known" if number in known else finding.severity
-        where, text = _where(report, finding.command), _NUMBER.sub("0", finding.text)
+        where, text = _where(report, finding.command), without_numbers(finding.text)
         alike.setdefault((where, severity, text, finding.sanitizer), []).append(finding)
     for (where, severity, *_), findings in alike.items():
         finding = findings[0]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from tdb_dap.engine.rendering.printable import aligned
+from tdb_dap.engine.rendering.printable import aligned, counted, without_numbers
 from tdb_dap.tools.triage.schema import StageRow, Triage
 from tdb_dap.tools.triage.sensitivity import Mixed
 from tdb_dap.tools.triage.stages import MODEL, TPU
@@ -42,9 +42,12 @@ def lines(result: Triage) -> Iterator[str]:
         yield f"keep in {result.keep_in or 'a format with a wider range'}: {', '.join(result.keep)}"
     if result.sanitizers:
         yield ""
-        yield f"sanitizers: {len(result.sanitizers):,} findings"
-        for text in result.sanitizers[:_MOST_FINDINGS]:
-            yield f"  {_cut(text)}"
+        yield f"sanitizers: {counted(len(result.sanitizers), 'finding')}"
+        alike: dict[str, list[str]] = {}
+        for text in result.sanitizers:
+            alike.setdefault(without_numbers(text), []).append(text)
+        for first, *others in list(alike.values())[:_MOST_FINDINGS]:
+            yield f"  {_cut(first)}{f'; {len(others):,} more like it' if others else ''}"
     yield ""
     yield result.sentence
     if result.command:
