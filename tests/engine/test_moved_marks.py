@@ -83,15 +83,22 @@ def test_an_op_that_computes_is_none_and_neither_is_one_that_adds_to_its_destina
 def test_a_result_that_is_overwritten_is_written_byte_by_byte_and_not_read(model: Path) -> None:
     program = open_debugger(model).program
     defined, rows, lifetimes = Defined(program.access_rows), program.access_rows, Lifetimes(program)
-    for ordinal in range(len(program.commands)):
-        of_command = {int(rows.view[row]): bool(rows.is_write[row]) for row in rows.of_command(ordinal)}
-        places = [(is_write, ByteRanges.of(rows.views[number])) for number, is_write in of_command.items()]
-        for view in (view for start in lifetimes.at(ordinal) for view in start.results):
-            place = ByteRanges.of(view)
-            if not defined.overwrites(ordinal, view):
+    for start in (start for ordinal in range(len(program.commands)) for start in lifetimes.at(ordinal)):
+        stop = start.record.last + 1
+        for view in start.results:
+            if not defined.overwrites(start.record.first, stop, view):
                 continue
-            assert any(is_write and place.without(other) is None for is_write, other in places)
-            assert not any(other.overlaps(place) for is_write, other in places if not is_write)
+            place, reads, writer = ByteRanges.of(view), list[ByteRanges](), -1
+            for row in (row for each in range(start.record.first, stop) for row in rows.of_command(each)):
+                if int(rows.ordinal[row]) > writer >= 0:
+                    break
+                other = ByteRanges.of(rows.views[int(rows.view[row])])
+                if not rows.is_write[row]:
+                    reads.append(other)
+                elif place.without(other) is None:
+                    writer = int(rows.ordinal[row])
+            assert writer >= 0
+            assert not any(other.overlaps(place) for other in reads)
 
 
 def test_a_tensor_that_is_changed_in_place_is_not_overwritten() -> None:
@@ -100,5 +107,8 @@ def test_a_tensor_that_is_changed_in_place_is_not_overwritten() -> None:
     convolution, maximum = program.commands[3], program.commands[4]
     (result,) = (view for view in convolution.description.results if isinstance(view, View))
     assert result in maximum.description.results
-    assert defined.overwrites(convolution.ordinal, result)
-    assert not defined.overwrites(maximum.ordinal, result)
+    first, behind = convolution.ordinal, maximum.ordinal + 1
+    assert defined.overwrites(first, behind, result)
+    assert defined.overwrites(first - 1, behind, result)
+    assert not defined.overwrites(first - 1, first, result)
+    assert not defined.overwrites(maximum.ordinal, behind, result)

@@ -33,6 +33,9 @@ _FEW = 64
 _AT_ONCE = 1 << 10
 """Commands whose accesses are taken out of the table at once."""
 
+_SOON = 16
+"""Commands among which the one that writes the result of an op is looked for."""
+
 Access = tuple[bool, Place, int, slice]
 """Whether it writes, what encloses it, the number of its view, and the rows of its pieces."""
 
@@ -292,17 +295,22 @@ class Defined:
             shadow.advance()
         return max(first, stop)
 
-    def overwrites(self, ordinal: int, view: View) -> bool:
-        """Whether a command writes all of a tensor and reads nothing near it: how that was marked does not matter."""
-        if ordinal in self._rows.irregular:
-            return False
-        accesses = self._of(ordinal)
-        return any(
-            is_write
-            and self._is_at(number, view)
-            and not any(_do_meet(place, other) for is_write, other, _, _ in accesses if not is_write)
-            for is_write, place, number, _ in accesses
-        )
+    def overwrites(self, ordinal: int, stop: int, view: View) -> bool:
+        """Whether a command from ``ordinal`` on, and below ``stop``, writes all of a tensor.
+
+        True only if none reads anything near it until then: how it was marked does not matter. Not all are looked at.
+        """
+        reads: list[Place] = []
+        self._of(ordinal)
+        for each in range(ordinal, min(stop, ordinal + _SOON, self._first + len(self._accesses))):
+            if each in self._rows.irregular:
+                return False
+            accesses = self._of(each)
+            reads += [place for is_write, place, _, _ in accesses if not is_write]
+            for is_write, place, number, _ in accesses:
+                if is_write and self._is_at(number, view):
+                    return not any(_do_meet(place, other) for other in reads)
+        return False
 
     def _is_at(self, number: int, view: View) -> bool:
         """Whether the view of an access has the bytes of another one, element by element, and perhaps more of each."""

@@ -102,7 +102,8 @@ class Uninitialized(Observer):
         assert self._lifetimes is not None
         for start in self._lifetimes.at(ordinal):
             # Marks that the command replaces need not be set.
-            self._begin(shadow, start, [v for v in start.results if not self._defined.overwrites(ordinal, v)])
+            stop = start.record.last + 1
+            self._begin(shadow, start, [v for v in start.results if not self._defined.overwrites(ordinal, stop, v)])
         finding = None
         if not is_event or not self._defined.carry(shadow, ordinal):
             is_passed, finding = self._carry_ahead(inspector, shadow, ordinal)
