@@ -10,7 +10,7 @@ from subprocess import CompletedProcess
 import numpy as np
 import pytest
 
-from tdb_dap.engine.machine.npz import write_npz
+from tdb_dap.engine.machine.npz import read_npz, write_npz
 from tdb_dap.engine.program.compiled_program import CompiledProgram
 from tdb_dap.engine.source.op_records import OpRecord
 from tdb_dap.tools.programs import open_program
@@ -18,6 +18,7 @@ from tests.command_line import tdb_dap
 from tests.conftest import Toy
 from tests.samples import DATA, case, without_data
 
+INT8 = DATA / "bm1684x" / "toy_bm1684x_int8"
 SOFTMAX = DATA / "bm1684x" / "softmax_bm1684x_f32"
 
 
@@ -328,6 +329,24 @@ def test_without_results_of_ops_before_it_none_is_the_first_at_fault(toy: Toy, t
     done = check(toy, "--reference", tmp_path / "one.npz").stdout
     assert "fail: first to differ is conv8_Conv" in done
     assert "is at fault, or lines" in done
+
+
+def test_integers_of_the_other_sign_are_the_reason_of_a_fault(tmp_path: Path) -> None:
+    """What BM1684 gets where a product without a sign ends in a command with one: clipped to 127."""
+    context = tmp_path / "toy"
+    shutil.copytree(INT8, context)
+    (context / "compilation.bmodel.xz").unlink()
+    tdb_dap("patch", INT8, "-o", context / "compilation.bmodel", "--set", "B58.opd2_sign=0")
+    arrays = read_npz(INT8 / "ref.npz")
+    write_npz(tmp_path / "ref.npz", {**arrays, "conv8_Conv": -arrays["conv8_Conv"]})
+    right = INT8 / "ref.npz"
+    for model, reference, reason in (
+        (context, right, "computes ui8, which is read as si8"),
+        (INT8, tmp_path / "ref.npz", ""),
+    ):
+        done = tdb_dap("check", model, "--inputs", INT8 / "input.npz", "--reference", reference, "--blame").stdout
+        assert "first at fault is conv8_Conv" in done
+        assert f"wrong with the reference's operands, too{reason and f': B58 {reason}'}\n" in done
 
 
 def test_parts_that_are_not_certain_are_not_compared(toy: Toy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -19,8 +19,15 @@ from tdb_dap.tools.float_model.model import FloatModel
 from tdb_dap.tools.llm.language_model import read_model
 from tdb_dap.tools.llm.sources import sources_of
 from tdb_dap.tools.weights.checking import Wanted, WeightsReport, check_weights, judge
-from tdb_dap.tools.weights.constants import Constant, FloatConstant, QuantisedConstant, Words, constants
-from tdb_dap.tools.weights.proving import proved_float
+from tdb_dap.tools.weights.constants import (
+    Constant,
+    FloatConstant,
+    QuantisedConstant,
+    ScaledConstant,
+    Words,
+    constants,
+)
+from tdb_dap.tools.weights.proving import proved_float, proved_quantised
 from tests.command_line import tdb_dap
 from tests.llm.models import LLAMA, QWEN, copied, float_model
 
@@ -101,6 +108,20 @@ def assign(right: Callable[[Array], Array]) -> Callable[[Array], None]:
         array[...] = right(array.copy())
 
     return edit
+
+
+def test_a_scale_that_a_shift_makes_may_be_larger_than_its_numbers_need() -> None:
+    """BM1684 has no multiplier, and a large bias may leave few bits of the levels."""
+    wanted = np.random.default_rng(5).uniform(-1, 1, (1, 64)).astype(np.float32)
+    scales = np.full((1, 1), 3 / 127, np.float32)
+    free = ScaledConstant("net", "matrix", 1, np.rint(wanted / scales), scales, 0.0, 0.5, 127.0)
+    assert (fault := proved_quantised(free, wanted)) is not None
+    assert fault.guess == "scales are larger than their groups need"
+    shifted = replace(free, is_shift=True)
+    assert proved_quantised(shifted, wanted) is None
+    wrong = replace(shifted, levels=shifted.levels * np.where(np.arange(64) == 9, -1, 1))
+    assert (fault := proved_quantised(wrong, wanted)) is not None
+    assert (fault.guess, fault.first) == ("one number", (0, 9))
 
 
 @pytest.mark.parametrize("folder", [QWEN, LLAMA], ids=["bf16", "w4"])

@@ -132,7 +132,8 @@ class ScaledConstant(Constant, frozen=True):
 
     ``levels``: its words as numbers; ``scales``: of each channel; ``half_step``: of a level, relative to it, and
     ``least_half_step``; ``largest``: level of the largest number; ``is_per_tensor``: the scale is that of all channels
-    together.
+    together; ``is_shift``: a scale is what a shift makes of those of operand and result, and may be larger than its
+    numbers need.
     """
 
     levels: Array
@@ -141,6 +142,7 @@ class ScaledConstant(Constant, frozen=True):
     least_half_step: float
     largest: float
     is_per_tensor: bool = False
+    is_shift: bool = False
     rows: int = 0
     columns: int = 0
 

@@ -293,7 +293,8 @@ class _Network:
         kind = _E4M3_LEVELS if words.dtype is not None else _INTEGERS
         levels = stored.T.astype(np.float32)
         per_tensor = np.size(scale) == 1
-        constant = ScaledConstant(self._net, name, weight.line, levels, scales, *kind, per_tensor)
+        is_shift = words.dtype is None and set(op.attributes.get("multipliers", ())) == {1}
+        constant = ScaledConstant(self._net, name, weight.line, levels, scales, *kind, per_tensor, is_shift)
         fault = proved_quantised(constant, matrix.T)
         self._settle(constant, self._at(fault, matrix.shape, axis=1), matrix.size)
 

@@ -220,6 +220,8 @@ def _needed(constant: QuantisedConstant | ScaledConstant, grouped: Array) -> Arr
     """Largest scale that the range of each group needs, symmetric or not; a group of zeros may have any."""
     largest = np.abs(grouped).max(-1)
     if isinstance(constant, ScaledConstant):
+        if constant.is_shift:
+            return np.full_like(largest, np.inf)
         if constant.is_per_tensor:
             largest = np.full_like(largest, largest.max())
         return np.where(largest > 0, largest / constant.largest, np.inf)
@@ -259,11 +261,13 @@ def _quantised_guess(
     alike = np.array([cosine(one, other) for one, other in zip(own[:64], target[:64], strict=True)])
     if len(alike) and (np.abs(alike) > 0.97).all():
         middle = float(np.median(factor))
-        if (np.abs(factor[np.isfinite(factor)] / middle - 1) < 0.1).all():
+        is_one_factor = (np.abs(factor[np.isfinite(factor)] / middle - 1) < 0.1).all()
+        if is_one_factor and abs(middle - 1) > 0.01:
             if abs(middle + 1) < 0.1:
                 return f"the sign{many} is wrong"
             return f"scale{'s' if many else ''}{many} {middle:.3g} times as large as right"
-        return f"scales{many} are others"
+        if not is_one_factor:
+            return f"scales{many} are others"
     if too_large.any() and not (wrong & ~too_large[..., None]).any():
         return f"scales{many} are larger than their groups need"
     shape = (wanted.shape[0], -1)
