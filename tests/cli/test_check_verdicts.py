@@ -339,14 +339,12 @@ def test_integers_of_the_other_sign_are_the_reason_of_a_fault(tmp_path: Path) ->
     tdb_dap("patch", INT8, "-o", context / "compilation.bmodel", "--set", "B58.opd2_sign=0")
     arrays = read_npz(INT8 / "ref.npz")
     write_npz(tmp_path / "ref.npz", {**arrays, "conv8_Conv": -arrays["conv8_Conv"]})
-    right = INT8 / "ref.npz"
-    for model, reference, reason in (
-        (context, right, "computes ui8, which is read as si8"),
-        (INT8, tmp_path / "ref.npz", ""),
-    ):
-        done = tdb_dap("check", model, "--inputs", INT8 / "input.npz", "--reference", reference, "--blame").stdout
-        assert "first at fault is conv8_Conv" in done
-        assert f"wrong with the reference's operands, too{reason and f': B58 {reason}'}\n" in done
+    right, inputs = INT8 / "ref.npz", INT8 / "input.npz"
+    for options in ([], ["--blame"]):
+        done = tdb_dap("check", context, "--inputs", inputs, "--reference", right, *options).stdout
+        assert re.match(r"fail: first .* conv8_Conv \(.*\): B58 computes ui8, which is read as si8; ", done), done
+    done = tdb_dap("check", INT8, "--inputs", inputs, "--reference", tmp_path / "ref.npz", "--blame").stdout
+    assert re.match(r"fail: first .* conv8_Conv \([^)]*\); ", done), done
 
 
 def test_parts_that_are_not_certain_are_not_compared(toy: Toy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tdb_dap.engine.machine.npz import read_npz, write_npz
+from tdb_dap.tools.patch.editor import Editor
 from tdb_dap.tools.programs import open_program
 from tdb_dap.tools.triage import model
 from tdb_dap.tools.triage.stages import NOT_JUDGED
@@ -94,3 +95,13 @@ def test_a_dynamic_bmodel_without_ops_is_judged_by_its_outputs_alone(
     (output,) = (tensor.name for tensor in open_program(bmodel).outputs)
     assert list(stage.tensors) == [output]
     assert stage.tensors[output].any()
+
+
+def test_integers_of_the_other_sign_are_part_of_the_verdict(tmp_path: Path) -> None:
+    toy = Compiled.into(tmp_path / "toy")
+    with Editor(open_program(toy.context), toy.context / "compilation.bmodel") as editor:
+        editor.set_field("B58", "opd2_sign", 0)
+    (toy.context / "compilation.bmodel.xz").unlink()
+    done = tdb_dap("triage", toy.context).stdout
+    assert "\nbug: conv8_Conv (tpu.Conv2D at " in done
+    assert "; B58 computes ui8, which is read as si8\n" in done

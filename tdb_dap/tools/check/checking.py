@@ -104,14 +104,16 @@ class _Check:
         companions = _companions(worker) if options.sanitize else None
         walked = self._walk(job, options.mode, worker, team)
         rows: Sequence[Row] = walked.rows
-        culprit: Row | None = None
+        culprit, sign = None, ""
         if self._is_computed or any(row.verdict == "fail" for row in rows):
             # A check that passes is most of all checks, and asks for none of it.
+            from tdb_dap.engine.compare.signs import other_sign
             from tdb_dap.tools.check.causes.blame import first_culprit
             from tdb_dap.tools.check.causes.explaining import Causes
 
             rows = Causes(options, job, program, self._walk, self._team).of(walked, self._is_computed)
             culprit = first_culprit(rows)
+            sign = other_sign(program, culprit.line) if culprit is not None else ""
         progress.clear()
         report = Report(
             tool=f"tdb-dap {__version__}",
@@ -131,6 +133,7 @@ class _Check:
             profiled=_profiled(program) if options.profile else None,
             weights=compared_weights(program),
             op_weights=weights_of_op(program, culprit),
+            other_sign=sign,
             unseen_outputs=unseen_outputs(program, rows),
         )
         return CheckResult(report, self._findings(report, baseline), walked.results, baseline)

@@ -202,7 +202,8 @@ class Report(Measured, frozen=True, kw_only=True):
     ``layers``: empty where the compiler's earlier files are not there; ``sanitized``: what sanitizers have found that
     looked on; ``profiled``: where the time of the chip goes, if that was asked; ``weights``: None where the compiler's
     file of them is not there; ``op_weights``: of the first op at fault, None where there is none, or its layer's
-    weights are not in the compilation's files; ``unseen_outputs``: outputs of the net that were not compared.
+    weights are not in the compilation's files; ``other_sign``: the command of that op that computes integers with
+    another sign than they are read with; ``unseen_outputs``: outputs of the net that were not compared.
     """
 
     schema_version: Literal[1] = 1
@@ -223,6 +224,7 @@ class Report(Measured, frozen=True, kw_only=True):
     profiled: ProfileReport | None = None
     weights: Weights | None = None
     op_weights: OpWeights | None = None
+    other_sign: str = ""
     unseen_outputs: tuple[str, ...] = ()
 
     @property

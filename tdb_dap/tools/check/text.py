@@ -88,7 +88,8 @@ def headline(report: Report) -> str:
         return f"fail: {first.blame.text}; {counts}"
     is_known = first.blame is not None and first.blame.kind in ORIGINS and not first.blame.suspects
     what = "first at fault" if is_known else "first to differ"
-    cause = f": {report.op_weights.text}" if report.op_weights is not None and report.op_weights.text else ""
+    known = (report.op_weights.text if report.op_weights is not None else "", report.other_sign)
+    cause = f": {'; '.join(filter(None, known))}" if any(known) else ""
     unseen = "; the reference holds no result of an op before it" if _is_first_seen(report, first) else ""
     return f"fail: {what} is {first.name} ({first.title}){cause}{unseen}; {counts}"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from tdb_dap.engine.compare.signs import other_sign
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.errors import BadInput, TdbError
 from tdb_dap.tools.golden.files.compilation import Files, find
@@ -29,7 +30,7 @@ def triage(directory: Path, progress: Callable[[int], None] = lambda done: None)
     try:
         files = find(directory)
         is_judged = not files.is_alone or converter is None
-        result = with_weights(outcome(files, *examined(files, progress)), files) if is_judged else None
+        result = with_causes(outcome(files, *examined(files, progress)), files) if is_judged else None
     except BadInput:
         if converter is None:
             raise
@@ -40,20 +41,21 @@ def triage(directory: Path, progress: Callable[[int], None] = lambda done: None)
     return result
 
 
-def with_weights(result: Triage, files: Files) -> Triage:
-    """A bug's verdict with the wrong weight of its op, if that is the cause: only then weights are read."""
+def with_causes(result: Triage, files: Files) -> Triage:
+    """A bug's verdict with what is known of its op: a wrong weight, another sign. Only then weights are read."""
     line = next((place.line for place in result.places if place.stage == "final"), 0)
     bmodel = files.get("bmodel")
     if result.verdict != "bug" or not line or bmodel is None:
         return result
     try:
-        weights = op_weights(open_program(files.directory if files.is_deployed else bmodel), (line,))
+        program = open_program(files.directory if files.is_deployed else bmodel)
+        weights = op_weights(program, (line,))
+        sign = other_sign(program, line) if result.stage == MODEL else ""
     except TdbError:
         return result
     # That the bmodel's weights are right says nothing of an earlier stage.
-    if weights is None or not weights.text or (result.stage != MODEL and not weights.wrong):
-        return result
-    return replace(result, sentence=f"{result.sentence}; {weights.text}")
+    text = weights.text if weights is not None and (result.stage == MODEL or weights.wrong) else ""
+    return replace(result, sentence="; ".join(filter(None, (result.sentence, text, sign))))
 
 
 def examined(files: Files, progress: Callable[[int], None] = lambda done: None) -> tuple[list[Stage], list[Finding]]:

@@ -105,8 +105,6 @@ class _Judge:
             return Blame(kind="unclear", line=0, text=text)
         suspects = self._unknown_before(row.line)
         text = f"{row.title} is at fault: wrong with the reference's operands, too"
-        if self._writers is not None and (other := self._writers.of_other_sign(row)):
-            text = f"{text}: {other}"
         if suspects:
             lines = _lines(suspects)
             text = f"{row.title} is at fault, or {lines} before it: the reference does not hold their results"

@@ -1,4 +1,4 @@
-"""Commands that write over a tensor between its op and the moment at which it is read, or in another format."""
+"""Commands that write over a tensor between its op and the moment at which it is read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _MOST = 1000
 """Commands that are counted."""
-_OTHER_SIGNS = [{f"si{bits}", f"ui{bits}"} for bits in (8, 16, 32)]
 
 
 class Writers:
@@ -39,20 +38,6 @@ class Writers:
     def of_input(self, row: Row) -> str:
         """Commands that write over an input of the net before an op reads it; empty if none does."""
         return self._named(self._border(row.name), -1, row.first)
-
-    def of_other_sign(self, row: Row) -> str:
-        """The command that computes an op's integers with the other sign than they are read with; empty if none does.
-
-        What the other sign lacks is clipped then: to 127, say, where numbers go up to 255.
-        """
-        records = (record for record in self._program.source.records_at(row.line) if record.last == row.last)
-        ordinals = next((record.ordinals for record in records), ())
-        commands = (self._program.commands[ordinal] for ordinal in reversed(ordinals))
-        command = next((one for one in commands if one.engine == "tiu" and not one.is_system), None)
-        result = next(iter(command.description.results), None) if command is not None else None
-        if command is None or result is None or {result.dtype.name, row.dtype} not in _OTHER_SIGNS:
-            return ""
-        return f"{command.token} computes {result.dtype}, which is read as {row.dtype}"
 
     def with_overwriters(self, rows: Sequence[Row]) -> list[Row]:
         """The rows; tensors that were right when their op ended and are not when they are read say who wrote over them.
