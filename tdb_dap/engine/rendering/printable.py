@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import TextIO
 from unicodedata import east_asian_width
 
-from tdb_dap.system.patterns import pattern
-
 _UNSEEN = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 """Control characters but tab and line feed, what turns the direction of writing, and what has no width.
 
@@ -16,8 +14,6 @@ Compiled where it is needed: that takes milliseconds, and few texts have any.
 """
 
 _LONGEST_QUOTED = 80
-
-_NUMBER = pattern(r"(?:0x[0-9a-f]+|\d[\d,]*)(?:\.(?:0x[0-9a-f]+|\d+))?")
 
 _MARKDOWN = re.compile(r"[\\|`<]|\](?=\()")
 """What would end a cell, begin code or an element, or make a link or a picture."""
@@ -58,11 +54,6 @@ def first_of(texts: Iterable[str]) -> str:
     different = list(dict.fromkeys(texts))
     more = len(different) - _MOST_LISTED
     return "; ".join([*different[:_MOST_LISTED], *([f"{more} more"] if more > 0 else [])])
-
-
-def without_numbers(text: str) -> str:
-    """The same for texts that differ in numbers alone."""
-    return _NUMBER.sub("0", text)
 
 
 def columns_of(text: str) -> int:

@@ -107,9 +107,9 @@ class _Check:
         culprit, sign = None, ""
         if self._is_computed or any(row.verdict == "fail" for row in rows):
             # A check that passes is most of all checks, and asks for none of it.
-            from tdb_dap.engine.compare.signs import other_sign
             from tdb_dap.tools.check.causes.blame import first_culprit
             from tdb_dap.tools.check.causes.explaining import Causes
+            from tdb_dap.tools.check.causes.signs import other_sign
 
             rows = Causes(options, job, program, self._walk, self._team).of(walked, self._is_computed)
             culprit = first_culprit(rows)

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from tdb_dap.engine.rendering.printable import aligned, counted, without_numbers
+from tdb_dap.engine.rendering.printable import aligned, counted
+from tdb_dap.tools.sanitize.text import without_numbers
 from tdb_dap.tools.triage.schema import StageRow, Triage
 from tdb_dap.tools.triage.sensitivity import Mixed
 from tdb_dap.tools.triage.stages import MODEL, TPU

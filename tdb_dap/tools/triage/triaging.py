@@ -7,9 +7,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from tdb_dap.engine.compare.signs import other_sign
 from tdb_dap.engine.control.stops import Finding
 from tdb_dap.errors import BadInput, TdbError
+from tdb_dap.tools.check.causes.signs import other_sign
 from tdb_dap.tools.golden.files.compilation import Files, find
 from tdb_dap.tools.programs import open_program
 from tdb_dap.tools.triage import model
