@@ -113,7 +113,7 @@ class _Check:
 
             rows = Causes(options, job, program, self._walk, self._team).of(walked, self._is_computed)
             culprit = first_culprit(rows)
-            sign = other_sign(program, culprit.line) if culprit is not None else ""
+            sign = other_sign(program, culprit.line) if culprit is not None and culprit.is_own_fault else ""
         progress.clear()
         report = Report(
             tool=f"tdb-dap {__version__}",

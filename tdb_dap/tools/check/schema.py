@@ -131,6 +131,11 @@ class Row(Measured, frozen=True, kw_only=True):
         return self.line, self.role, self.index, self.name
 
     @property
+    def is_own_fault(self) -> bool:
+        """Whether it is its op that makes it wrong, as far as is known."""
+        return bool(self.line) and (self.blame is None or self.blame.kind == "at fault")
+
+    @property
     def title(self) -> str:
         """The op and its place: ``tpu.Conv2D at line 22``."""
         return f"{self.opcode} at line {self.line}" if self.line else self.opcode

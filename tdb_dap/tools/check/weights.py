@@ -55,8 +55,7 @@ def compared_weights(program: Program) -> Weights | None:
 
 def weights_of_op(program: Program, culprit: Row | None) -> OpWeights | None:
     """The weights of the op of the first wrong result; read only then, so that a check without one is as fast."""
-    is_made = culprit is not None and (culprit.blame is None or culprit.blame.kind == "at fault")
-    if culprit is None or not is_made or not culprit.line:
+    if culprit is None or not culprit.is_own_fault:
         return None
     result = op_weights(program, (culprit.line,))
     if result is None:
